@@ -1,0 +1,148 @@
+// Package problem is what every check of a suite or an image reports with: rules, the problems that
+// break them, and the warnings of the linter.
+//
+// It is the lowest room of the module, so that reading, validating, building and verifying share one
+// way to say what is wrong and where.
+package problem
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Category is one of the stable failure classes of the specification (section 16).
+type Category string
+
+// The categories of section 16.
+const (
+	OCI          Category = "oci"
+	JSON         Category = "json"
+	Path         Category = "path"
+	Digest       Category = "digest"
+	Graph        Category = "graph"
+	Platform     Category = "platform"
+	ToolProvider Category = "tool-provider"
+	Build        Category = "build"
+	Evaluation   Category = "evaluation"
+	Security     Category = "security"
+)
+
+// Categories lists all categories in the order of the specification.
+func Categories() []Category {
+	return []Category{OCI, JSON, Path, Digest, Graph, Platform, ToolProvider, Build, Evaluation, Security}
+}
+
+// Place is where in a suite, or in an image, something was found.
+type Place struct {
+	// Path is the content path of the document or entry; for an image, the path in its filesystem.
+	// It is empty when the finding concerns the whole subject.
+	Path string
+	// Pointer is the RFC 6901 JSON pointer inside the document; empty for the document as a whole.
+	Pointer string
+	// Line and Column are 1-based; 0 when the finding has no place in a text. Columns count bytes.
+	Line, Column int
+}
+
+// String renders the place as path:line:column, or as much of it as is known.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.Path
+	}
+	return fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+}
+
+func (p Place) compare(q Place) int {
+	return cmp.Or(
+		cmp.Compare(p.Path, q.Path),
+		cmp.Compare(p.Line, q.Line),
+		cmp.Compare(p.Column, q.Column),
+		cmp.Compare(p.Pointer, q.Pointer),
+	)
+}
+
+// Problem is one violation of a [Rule].
+type Problem struct {
+	Rule *Rule
+	Place
+	// Message says what was expected and what was found. It never holds a secret or an evaluation
+	// operand, and it has no control characters: it is safe to print.
+	Message string
+}
+
+// New makes a problem from a rule, a place and a formatted message.
+func New(rule *Rule, at Place, format string, args ...any) Problem {
+	return Problem{Rule: rule, Place: at, Message: Printable(fmt.Sprintf(format, args...))}
+}
+
+// String renders the problem as one line: place, category, requirement and message.
+func (p Problem) String() string {
+	head := fmt.Sprintf("%s (%s)", p.Rule.Category, p.Rule.Requirement)
+	if at := Printable(p.Place.String()); at != "" {
+		head = at + ": " + head
+	}
+	return head + ": " + p.Message
+}
+
+// Sort orders problems by path, line and column, then by pointer, rule and message, and drops exact
+// repetitions. The order depends on nothing but the problems themselves.
+func Sort(problems []Problem) []Problem {
+	slices.SortFunc(problems, func(a, b Problem) int {
+		return cmp.Or(a.compare(b.Place), cmp.Compare(a.Rule.ID, b.Rule.ID), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(problems)
+}
+
+// Error is a non-empty list of problems as a Go error. Obtain one with [AsError].
+type Error struct {
+	Problems []Problem
+}
+
+// AsError returns nil for an empty list, else an *[Error] that holds the sorted problems.
+func AsError(problems []Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &Error{Problems: Sort(problems)}
+}
+
+// Error lists every problem, one a line.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Printable makes text from a suite or an image safe for a terminal and a log: control characters,
+// bidirectional overrides and invalid UTF-8 become visible escapes. Newlines and tabs too, so a
+// message stays one line.
+func Printable(s string) string {
+	if !slices.ContainsFunc([]rune(s), unprintable) && strings.ToValidUTF8(s, "") == s {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unprintable(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
+		return true
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+package problem
+
+// Rules of the form in which a suite travels: directory, archive and OCI layout.
+var (
+	PathUnsafe     = rule("path-unsafe", Path, "AS-PATH-001", "5.2", "An entry's path is relative, clean UTF-8 of at most 1,024 bytes without backslash or NUL.")
+	PathDuplicate  = rule("path-duplicate", Path, "AS-PATH-001", "5.2", "A path occurs once.")
+	PathCaseFold   = rule("path-case-collision", Path, "AS-PATH-001", "5.2", "No two paths are equal after Unicode case folding.")
+	PathParent     = rule("path-parent", Path, "AS-PATH-001", "profile, content and archives", "An entry's parent, where it is an entry, is a directory.")
+	PathType       = rule("path-type", Path, "AS-PATH-001", "5.2", "An entry is a regular file, a directory, a symlink or a hardlink.")
+	PathMode       = rule("path-mode", Path, "AS-PATH-001", "5.2", "No entry has a set-id or sticky bit, and no regular file is group- or world-writable.")
+	PathSymlink    = rule("path-symlink", Path, "AS-PATH-001", "5.2", "A symlink's target is relative and stays below the content root.")
+	PathHardlink   = rule("path-hardlink", Path, "AS-PATH-001", "5.2", "A hardlink names an earlier regular file.")
+	PathTime       = rule("path-time", Path, "AS-PATH-001", "5.2", "Archive times are the Unix epoch, and no access or change time is recorded.")
+	PathAttribute  = rule("path-attribute", Path, "AS-PATH-001", "profile, content and archives", "An entry has no extended attributes that would reach an image: nothing could inventory them.")
+	PathLimit      = rule("path-limit", Path, "AS-PATH-001", "5.2", "Content stays within the limits on entries, expanded bytes and retained metadata.")
+	ArchiveGzip    = rule("archive-gzip", Path, "AS-PATH-001", "5.2", "The content layer is complete gzip data whose members record no time.")
+	ArchiveTar     = rule("archive-tar", Path, "AS-PATH-001", "5.2", "The content layer is a complete tar archive with nothing but zero bytes behind its end.")
+	BuildFile      = rule("build-file", Path, "AS-PATH-001", "profile, content and archives", "A build file beside agentsuite.json holds a syntax line, blank lines and comments only.")
+	OCILayoutFile  = rule("oci-layout-file", OCI, "AS-OCI-001", "4.2", "The oci-layout file states imageLayoutVersion 1.0.0 and nothing else.")
+	OCIIndex       = rule("oci-index", OCI, "AS-OCI-001", "4.2", "index.json is an OCI image index with exactly one descriptor, of an OCI image manifest.")
+	OCIManifest    = rule("oci-manifest", OCI, "AS-OCI-001", "4.2", "The selected manifest is a well-formed OCI image manifest of the AgentSuite artifact type.")
+	OCISubject     = rule("oci-subject", OCI, "AS-OCI-001", "4.2", "The selected manifest has no subject.")
+	OCIConfig      = rule("oci-config", OCI, "AS-OCI-001", "4.3", "The config is the OCI empty config, two bytes long.")
+	OCILayer       = rule("oci-layer", OCI, "AS-OCI-001", "4.2", "There is exactly one layer, the AgentSuite content layer.")
+	OCIDescriptor  = rule("oci-descriptor", OCI, "AS-OCI-001", "4.2", "A descriptor is well-formed and has no urls; its data, where present, is the blob's bytes.")
+	OCIBlob        = rule("oci-blob", OCI, "AS-OCI-001", "4.2", "Every referenced blob is a regular file of the layout with the stated size and digest.")
+	OCILimit       = rule("oci-limit", OCI, "AS-OCI-001", "5.2", "An OCI index and the blobs that it references stay within the limits.")
+)

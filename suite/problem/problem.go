@@ -7,6 +7,7 @@ package problem
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,4 +146,38 @@ func unprintable(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// MarshalJSON writes the form that programs read: category, requirement, rule, path, pointer, line,
+// column and message.
+func (p Problem) MarshalJSON() ([]byte, error) {
+	return json.Marshal(problemJSON{
+		Category: p.Rule.Category, Requirement: p.Rule.Requirement, Rule: p.Rule.ID,
+		Path: p.Path, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Message: p.Message,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A rule that this build does not know is an error.
+func (p *Problem) UnmarshalJSON(data []byte) error {
+	var v problemJSON
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	rule, ok := ruleByID(v.Rule)
+	if !ok {
+		return fmt.Errorf("unknown rule %q", v.Rule)
+	}
+	*p = Problem{Rule: rule, Place: Place{Path: v.Path, Pointer: v.Pointer, Line: v.Line, Column: v.Column}, Message: v.Message}
+	return nil
+}
+
+type problemJSON struct {
+	Category    Category `json:"category"`
+	Requirement string   `json:"requirement"`
+	Rule        string   `json:"rule"`
+	Path        string   `json:"path"`
+	Pointer     string   `json:"pointer"`
+	Line        int      `json:"line"`
+	Column      int      `json:"column"`
+	Message     string   `json:"message"`
 }

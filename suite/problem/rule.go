@@ -1,6 +1,10 @@
 package problem
 
-import "slices"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // Rule is one thing that must hold. Its ID never changes once released, so people and programs can
 // refer to it.
@@ -59,4 +63,44 @@ type Warning struct {
 	Place
 	// Message says what was found and what to do; like a problem's, it is safe to print.
 	Message string
+}
+
+// MarshalJSON writes rule, place, message and the address of the rule's page.
+func (w Warning) MarshalJSON() ([]byte, error) {
+	return json.Marshal(warningJSON{
+		Rule: w.Rule.Name, Path: w.Path, Pointer: w.Pointer, Line: w.Line, Column: w.Column,
+		Message: w.Message, URL: w.Rule.URL(),
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A rule that this build does not know is an error.
+func (w *Warning) UnmarshalJSON(data []byte) error {
+	var v warningJSON
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(lintRules, func(l *LintRule) bool { return l.Name == v.Rule })
+	if i < 0 {
+		return fmt.Errorf("unknown lint rule %q", v.Rule)
+	}
+	*w = Warning{Rule: lintRules[i], Place: Place{Path: v.Path, Pointer: v.Pointer, Line: v.Line, Column: v.Column}, Message: v.Message}
+	return nil
+}
+
+type warningJSON struct {
+	Rule    string `json:"rule"`
+	Path    string `json:"path"`
+	Pointer string `json:"pointer"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	URL     string `json:"url"`
+}
+
+func ruleByID(id string) (*Rule, bool) {
+	i := slices.IndexFunc(rules, func(r *Rule) bool { return r.ID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return rules[i], true
 }

@@ -1,0 +1,72 @@
+package suite
+
+import (
+	"github.com/opencontainers/go-digest"
+
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+)
+
+// Loaded is a document of the graph together with where it came from.
+type Loaded[T any] struct {
+	// Path is the document's content path.
+	Path string
+	// Digest is the document's canonical identity.
+	Digest digest.Digest
+	Doc    T
+}
+
+// Graph is the closed reference graph of a valid suite. Only [Validate] makes one, so whoever holds a
+// Graph may rely on every rule of the specification's section 15.1.
+type Graph struct {
+	// Index is the content that the graph was read from.
+	Index    *content.Index
+	Manifest Loaded[Manifest]
+	Catalog  Loaded[Catalog]
+	// The documents below are keyed by identity.
+	Agents                   map[string]Loaded[Agent]
+	ToolProviders            map[ProviderKey]Loaded[ToolProvider]
+	BuildProfiles            map[string]Loaded[BuildProfile]
+	Compositions             map[CompositionKey]Loaded[Composition]
+	ToolProviderCompositions map[ToolProviderCompositionKey]Loaded[ToolProviderComposition]
+}
+
+// CompositionKey identifies an agent composition: one agent on one platform.
+type CompositionKey struct {
+	Agent    string
+	Platform Platform
+}
+
+// ToolProviderCompositionKey identifies a tool provider composition.
+type ToolProviderCompositionKey struct {
+	Provider ProviderKey
+	Platform Platform
+}
+
+// Bundle is a variant that goes into an image, with the provider it belongs to.
+type Bundle struct {
+	Provider Loaded[ToolProvider]
+	Variant  *Variant
+}
+
+// Key is the identity of the bundle's provider.
+func (b Bundle) Key() ProviderKey {
+	return ProviderKey{ID: b.Provider.Doc.ID, Version: b.Provider.Doc.Version}
+}
+
+// Selection is everything of a graph that one image is made of.
+type Selection struct {
+	// Target is what was asked for: an agent's id, or id@version of a tool provider.
+	Target   string
+	Platform Platform
+	// Exactly one of the next two is set, and Agent with the first.
+	Composition             *Loaded[Composition]
+	ToolProviderComposition *Loaded[ToolProviderComposition]
+	Agent                   *Loaded[Agent]
+	Profile                 Loaded[BuildProfile]
+	RuntimeBase             BaseImage
+	// Harness is nil for a tool provider image.
+	Harness *BaseImage
+	// Bundles is the dependency closure: composition order, each followed depth first by its
+	// dependencies, each bundle once. For a tool provider image its own bundle is the first.
+	Bundles []Bundle
+}

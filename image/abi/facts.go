@@ -10,12 +10,13 @@ type Facts struct {
 	Interpreter []string `json:"interpreter,omitempty"`
 }
 
-// ELF is what the dynamic section, the program headers and the notes of an ELF file state.
+// ELF is what the dynamic section, the program headers and the notes of an ELF file state. It holds
+// executables and shared objects; relocatable objects and core dumps are data to us.
 type ELF struct {
 	// Machine is the OCI architecture that the file is for ("amd64", "arm64"), or ELF's own name for
-	// another one.
+	// another one. Of a file for another machine only Machine and Executable are read.
 	Machine string `json:"machine"`
-	// Executable tells whether the file has an entry point, as opposed to a shared object.
+	// Executable tells whether the file starts a process, as opposed to a shared object.
 	Executable bool   `json:"executable,omitempty"`
 	Loader     string `json:"loader,omitempty"` // PT_INTERP
 	Soname     string `json:"soname,omitempty"`
@@ -24,10 +25,13 @@ type ELF struct {
 	Needed  []string `json:"needed,omitempty"`
 	RPath   []string `json:"rpath,omitempty"`
 	RunPath []string `json:"runPath,omitempty"`
-	// Versions are the symbol versions that are needed, by library (.gnu.version_r); Defines are those
-	// that the file offers (.gnu.version_d).
+	// Versions are the symbol versions that are needed, by library (.gnu.version_r), without those that
+	// the file can do without; Defines are those that the file offers (.gnu.version_d).
 	Versions map[string][]string `json:"versions,omitempty"`
 	Defines  []string            `json:"defines,omitempty"`
 	// ISANeeded is the x86 ISA level of .note.gnu.property ("x86-64-v2"), empty if the file states none.
 	ISANeeded string `json:"isaNeeded,omitempty"`
+	// Malformed says why the file cannot be what its magic number claims; the other facts are then
+	// incomplete. It is no error of reading: filesystems hold broken ELF files as test data.
+	Malformed string `json:"malformed,omitempty"`
 }

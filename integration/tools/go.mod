@@ -7,6 +7,7 @@ tool (
 	github.com/docker/buildx/cmd/buildx
 	github.com/moby/buildkit/cmd/buildctl
 	github.com/moby/buildkit/cmd/buildkitd
+	github.com/moby/buildkit/frontend/dockerfile/cmd/dockerfile-frontend
 )
 
 require (

@@ -54,14 +54,20 @@ type Source struct {
 	Config dockerspec.DockerOCIImage `json:"config"`
 }
 
-// Inputs are what an image is planned from: the selection and the configs of its pinned images.
+// Inputs are what an image is planned from: the selection, the content that it lies in, and the
+// configs of its pinned images.
 type Inputs struct {
 	Selection   *suite.Selection
 	Index       *content.Index
 	SuiteDigest digest.Digest
-	Base        Source
+	// Objects are the facts of the ELF files and scripts among the payloads, by content path, as
+	// [ScanObjects] reads them.
+	Objects map[string]abi.Facts
+	Base    Source
 	// Harness is nil for a tool provider image.
 	Harness *Source
+	// Labels are those that the person who builds adds; none may begin with org.agentsuite.
+	Labels map[string]string
 }
 
 // Scans are the scanned filesystems of the pinned images; Harness is nil for a tool provider image.

@@ -1,0 +1,176 @@
+package llb
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/buildkit/client/llb"
+
+	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/llb/tool"
+)
+
+// Content is where the files of a suite's content lie: the context itself, or what the open tool
+// extracted.
+type Content struct {
+	State llb.State
+	// Dir is the directory of the content root in the state; empty for the state's own root.
+	Dir string
+}
+
+func (c Content) path(content string) string { return path.Join("/", c.Dir, content) }
+
+// Sources are the states that an image is made from.
+type Sources struct {
+	Base llb.State
+	// Harness is nil for a tool provider image.
+	Harness *llb.State
+	Content Content
+	// Composed is the result of [Executable.Compose], which holds the final inventory.
+	Composed llb.State
+}
+
+// Options say how an image is put together.
+type Options struct {
+	// Merge joins the layers by MergeOp; without it they are copied onto each other, which gives an
+	// equivalent image with other digests.
+	Merge bool
+	// Constraints are added to every operation.
+	Constraints []llb.ConstraintsOpt
+}
+
+// Image is the filesystem of a planned image.
+//
+// Every generated layer is made in scratch and stamped with the source epoch by one last copy, so it
+// depends on nothing that lies below it.
+func Image(plan *image.Plan, src Sources, opts Options) (llb.State, error) {
+	e := emitter{plan: plan, src: src, opts: opts, epoch: time.Unix(plan.SourceEpoch, 0).UTC()}
+	bottom := src.Base
+	var layers []llb.State
+	for _, layer := range plan.Layers {
+		switch layer.Kind {
+		case image.LayerRuntimeBase:
+		case image.LayerHarnessStacked:
+			bottom = *src.Harness
+		case image.LayerHarnessBeside:
+			layers = append(layers, e.beside(layer))
+		case image.LayerBundles:
+			layers = append(layers, e.bundles(layer))
+		case image.LayerMetadata:
+			layers = append(layers, e.metadata(layer))
+		default:
+			return llb.State{}, fmt.Errorf("planning %s: unknown kind of layer %q", plan.Target, layer.Kind)
+		}
+	}
+	if opts.Merge {
+		return llb.Merge(append([]llb.State{bottom}, layers...), e.named("merge the layers")...), nil
+	}
+	for i, layer := range layers {
+		bottom = bottom.File(e.stamped(layer), e.named(fmt.Sprintf("copy layer %d of %d", i+1, len(layers)))...)
+	}
+	return bottom, nil
+}
+
+type emitter struct {
+	plan  *image.Plan
+	src   Sources
+	opts  Options
+	epoch time.Time
+}
+
+// named names an operation for people. Names are no part of an operation, so they move no digest.
+func (e emitter) named(name string) []llb.ConstraintsOpt {
+	return withOptions(llb.WithCustomNamef("[%s %s] %s", e.plan.Target, e.plan.Platform, name), e.opts.Constraints)
+}
+
+// stamped copies a whole state with the source epoch as the time of everything.
+func (e emitter) stamped(state llb.State) *llb.FileAction {
+	return llb.Copy(state, "/", "/", &llb.CopyInfo{CopyDirContentsOnly: true, CreatedTime: &e.epoch})
+}
+
+// beside is the final filesystem of an independent harness as one layer. Merging the harness's own
+// layers instead would let a whiteout among them delete a file of the base.
+func (e emitter) beside(layer image.Layer) llb.State {
+	return llb.Scratch().File(e.stamped(*e.src.Harness), e.named(layer.Name)...)
+}
+
+// bundles is one layer of bundles. It depends on their payloads and install roots alone, so every image
+// that holds them shares the blob.
+func (e emitter) bundles(layer image.Layer) llb.State {
+	var action *llb.FileAction
+	for _, bundle := range layer.Bundles {
+		info := &llb.CopyInfo{
+			CopyDirContentsOnly: true,
+			CreateDestPath:      true,
+			ExcludePatterns:     literalPatterns(bundle.Excluded),
+			ChownOpt:            owner(0, 0),
+			CreatedTime:         &e.epoch,
+		}
+		action = chainCopy(action, e.src.Content.State, e.src.Content.path(bundle.PayloadRoot), bundle.InstallRoot, info)
+	}
+	return llb.Scratch().File(action, e.named(layer.Name)...)
+}
+
+// metadata is the layer with /.agentsuite and the restored directories.
+func (e emitter) metadata(layer image.Layer) llb.State {
+	var action *llb.FileAction
+	for _, dir := range layer.Directories {
+		action = chainMkdir(action, "/"+dir.Path, fs.FileMode(dir.Mode))
+	}
+	for _, file := range layer.Files {
+		dest, mode := "/"+file.Path, fs.FileMode(file.Mode)
+		switch info := (&llb.CopyInfo{ChownOpt: owner(0, 0), Mode: &llb.ChmodOpt{Mode: mode}}); {
+		case file.Content != "":
+			action = chainCopy(action, e.src.Content.State, e.src.Content.path(file.Content), dest, info)
+		case file.Text != "":
+			action = action.Mkfile(dest, mode, []byte(file.Text))
+		default:
+			action = chainCopy(action, e.src.Composed, path.Join("/", tool.InventoryFile), dest, info)
+		}
+	}
+	if len(layer.Restored) > 0 {
+		// A directory is restored by a copy: making one could not give it a sticky bit.
+		const made = "/directory"
+		blank := llb.Scratch().File(llb.Mkdir(made, 0o755), e.named("prepare the directories to restore")...)
+		for _, dir := range layer.Restored {
+			action = chainCopy(action, blank, made, "/"+dir.Path, &llb.CopyInfo{
+				ChownOpt: owner(dir.UID, dir.GID),
+				Mode:     &llb.ChmodOpt{ModeStr: strconv.FormatUint(uint64(dir.Mode), 8)},
+			})
+		}
+	}
+	stage := llb.Scratch().File(action, e.named("prepare "+layer.Name)...)
+	return llb.Scratch().File(e.stamped(stage), e.named(layer.Name)...)
+}
+
+func chainCopy(action *llb.FileAction, from llb.State, src, dest string, info *llb.CopyInfo) *llb.FileAction {
+	if action == nil {
+		return llb.Copy(from, src, dest, info)
+	}
+	return action.Copy(from, src, dest, info)
+}
+
+func chainMkdir(action *llb.FileAction, dir string, mode fs.FileMode) *llb.FileAction {
+	if action == nil {
+		return llb.Mkdir(dir, mode)
+	}
+	return action.Mkdir(dir, mode)
+}
+
+func owner(uid, gid int) *llb.ChownOpt {
+	return &llb.ChownOpt{User: &llb.UserOpt{UID: uid}, Group: &llb.UserOpt{UID: gid}}
+}
+
+// literalPatterns turns paths into patterns that match them, and what lies below them, and nothing else.
+func literalPatterns(paths []string) []string {
+	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+	patterns := make([]string, len(paths))
+	for i, p := range paths {
+		patterns[i] = escape.Replace(p)
+	}
+	return patterns
+}

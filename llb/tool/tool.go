@@ -1,0 +1,242 @@
+// Package tool is what runs in the graph: the three steps that must read many bytes, so that BuildKit
+// caches them by content instead of a frontend repeating them on every build. Each reads its mounts,
+// writes one result directory, and neither needs nor has a network.
+//
+// A tool succeeds whatever it finds: violations are part of its result, so that the frontend can report
+// them with their places. It fails only when reading or writing does.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/abi"
+	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+)
+
+// The names of the tools, as arguments behind "tool".
+const (
+	Open    = "open"
+	Scan    = "scan"
+	Compose = "compose"
+)
+
+// Where a tool finds its mounts, and where it writes.
+const (
+	// SourceDir holds the suite source for open.
+	SourceDir = "/in/source"
+	// RootDir holds the root filesystem for scan.
+	RootDir = "/in/root"
+	// SuiteDir, BaseDir and HarnessDir hold the results of open and scan for compose; RequestDir holds
+	// the request.
+	SuiteDir   = "/in/suite"
+	BaseDir    = "/in/base"
+	HarnessDir = "/in/harness"
+	RequestDir = "/in/request"
+	// OutDir is the writable mount that becomes the result.
+	OutDir = "/out"
+)
+
+// The files of the results, relative to their directory.
+const (
+	// IndexFile is open's content index.
+	IndexFile = "index"
+	// ObjectsFile holds the facts of the payloads' native files and scripts, by open.
+	ObjectsFile = "objects.json"
+	// ContentDir is where open extracts the content of an archive.
+	ContentDir = "content"
+	// ScanFile is scan's result.
+	ScanFile = "scan"
+	// RequestFile is the request that compose reads.
+	RequestFile = "request.json"
+	// InventoryFile is the final inventory, canonical bytes, by compose.
+	InventoryFile = "inventory.json"
+	// ComposedFile is what compose tells the frontend.
+	ComposedFile = "composed.json"
+)
+
+// Request is what compose is asked to compose, besides what its mounts tell.
+type Request struct {
+	Target   string         `json:"target"`
+	Platform suite.Platform `json:"platform"`
+	Base     image.Source   `json:"base"`
+	Harness  *image.Source  `json:"harness,omitempty"`
+}
+
+// Run executes one tool by its arguments, the words behind "tool".
+func Run(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("a tool takes one argument, its name: %s, %s or %s", Open, Scan, Compose)
+	}
+	switch args[0] {
+	case Open:
+		return open(ctx)
+	case Scan:
+		return scan(ctx)
+	case Compose:
+		return compose(ctx)
+	}
+	return fmt.Errorf("unknown tool %q: there are %s, %s and %s", args[0], Open, Scan, Compose)
+}
+
+func open(ctx context.Context) error {
+	index, err := content.Open(ctx, SourceDir, content.Options{
+		Limits:  content.DefaultLimits(),
+		Digest:  true,
+		Extract: filepath.Join(OutDir, ContentDir),
+	})
+	if err != nil {
+		return fmt.Errorf("opening the suite: %w", err)
+	}
+	dir := SourceDir
+	if index.Form != content.FormDirectory {
+		dir = filepath.Join(OutDir, ContentDir)
+	}
+	objects, err := payloadObjects(ctx, dir, index)
+	if err != nil {
+		return fmt.Errorf("reading the native files of the suite: %w", err)
+	}
+	if err := write(ObjectsFile, encodeJSON(objects)); err != nil {
+		return err
+	}
+	return write(IndexFile, index.Encode)
+}
+
+// payloadObjects reads the facts of every native file and script of the content. Content with problems
+// is not composed, and an archive with problems was not extracted, so it has none.
+func payloadObjects(ctx context.Context, dir string, index *content.Index) (map[string]abi.Facts, error) {
+	if len(index.Problems) > 0 {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var paths []string
+	for _, entry := range index.Entries {
+		if _, text := index.Texts[entry.Path]; entry.Type == content.File && !text {
+			paths = append(paths, entry.Path)
+		}
+	}
+	return image.ScanObjects(ctx, root, paths)
+}
+
+func scan(ctx context.Context) error {
+	root, err := os.OpenRoot(RootDir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	result, err := image.ScanDir(ctx, root)
+	if err != nil {
+		return fmt.Errorf("scanning the root filesystem: %w", err)
+	}
+	return write(ScanFile, result.Encode)
+}
+
+func compose(ctx context.Context) error {
+	in, scans, err := composeInputs(ctx)
+	if err != nil {
+		return err
+	}
+	recipe, err := image.NewRecipe(in)
+	if err != nil {
+		return fmt.Errorf("composing %s: %w", in.Selection.Target, err)
+	}
+	composed, inventory, err := image.Compose(ctx, recipe, scans)
+	if err != nil {
+		return fmt.Errorf("composing %s: %w", in.Selection.Target, err)
+	}
+	if err := write(InventoryFile, func(w io.Writer) error {
+		_, err := w.Write(inventory)
+		return err
+	}); err != nil {
+		return err
+	}
+	return write(ComposedFile, encodeJSON(composed))
+}
+
+func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
+	var (
+		in    image.Inputs
+		scans image.Scans
+	)
+	request, err := read(RequestDir, RequestFile, decodeJSON[Request])
+	if err != nil {
+		return in, scans, err
+	}
+	index, err := read(SuiteDir, IndexFile, content.Decode)
+	if err != nil {
+		return in, scans, err
+	}
+	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
+	if err != nil {
+		return in, scans, err
+	}
+	if graph == nil {
+		return in, scans, errors.New("the suite is not valid; only a valid suite is composed")
+	}
+	selection, err := graph.Select(request.Target, request.Platform)
+	if err != nil {
+		return in, scans, err
+	}
+	objects, err := read(SuiteDir, ObjectsFile, decodeJSON[map[string]abi.Facts])
+	if err != nil {
+		return in, scans, err
+	}
+	in = image.Inputs{
+		Selection: selection, Index: index, SuiteDigest: index.SuiteDigest, Objects: *objects,
+		Base: request.Base, Harness: request.Harness,
+	}
+	if scans.Base, err = read(BaseDir, ScanFile, image.DecodeScan); err != nil {
+		return in, scans, err
+	}
+	if request.Harness != nil {
+		if scans.Harness, err = read(HarnessDir, ScanFile, image.DecodeScan); err != nil {
+			return in, scans, err
+		}
+	}
+	return in, scans, nil
+}
+
+func encodeJSON(value any) func(io.Writer) error {
+	return func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }
+}
+
+func decodeJSON[T any](r io.Reader) (*T, error) {
+	value := new(T)
+	return value, json.NewDecoder(r).Decode(value)
+}
+
+func read[T any](dir, name string, decode func(io.Reader) (*T, error)) (*T, error) {
+	file, err := os.OpenInRoot(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	value, err := decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return value, nil
+}
+
+func write(name string, encode func(io.Writer) error) (err error) {
+	file, err := os.OpenFile(filepath.Join(OutDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := encode(file); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}

@@ -21,6 +21,7 @@ var (
 	LabelReserved        = rule("label-reserved", Build, "ASI-BIND-001", "profile, images", "No label of the person who builds begins with org.agentsuite.")
 
 	ABIMachine     = rule("abi-machine", Build, "ASI-ABI-001", "11", "A native file of a bundle is for the image's architecture.")
+	ABIMalformed   = rule("abi-malformed", Build, "ASI-ABI-001", "11", "An executable file of a bundle that begins like a native file is one.")
 	ABILoader      = rule("abi-loader", Build, "ASI-ABI-001", "11", "An executable's loader is of the declared family and exists in the final filesystem.")
 	ABILibrary     = rule("abi-library", Build, "ASI-ABI-001", "11", "Every library that a native file needs is found in the final filesystem.")
 	ABISymbols     = rule("abi-symbol-version", Build, "ASI-ABI-001", "11", "Every symbol version that a native file needs is one that the found library defines.")

@@ -156,7 +156,7 @@ func TestProviderThatBreaksItsContractIsRefused(t *testing.T) {
 		"empty":   "it does not offer what its manifest declares: echo",
 		"endless": "listing its tools: more than 4096 tools",
 		"old":     `it speaks the MCP revision "2024-11-05", its manifest declares "2025-11-25"`,
-		"crash":   `its standard error ends with "cannot log in with"`,
+		"crash":   `it closed its output instead of answering; its standard error ends with "cannot log in with"`,
 		"babble":  "starting",
 	} {
 		t.Run(behaviour, func(t *testing.T) {

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -281,8 +283,11 @@ func (m metadata) schema(name string, ref fileReference) (*jsonschema.Resolved, 
 
 func (m metadata) read(name string) ([]byte, error) {
 	file, err := m.root.Open(path.Join(metadataDir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no %s; give --root the filesystem of an agent image", m.root.Name(), path.Join(metadataDir, name))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading an agent image's metadata: %w", err)
+		return nil, fmt.Errorf("reading %s: %w", inImage(name), err)
 	}
 	defer file.Close()
 	raw, err := io.ReadAll(io.LimitReader(file, maxDocumentBytes+1))

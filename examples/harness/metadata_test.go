@@ -32,7 +32,7 @@ func TestMetadataMustHangTogether(t *testing.T) {
 	}{
 		"no metadata at all": {after: func(t *testing.T, root string) {
 			require.NoError(t, os.RemoveAll(filepath.Join(root, metadataDir)))
-		}, want: "binding.json: no such file or directory"},
+		}, want: "holds no .agentsuite/binding.json; give --root the filesystem of an agent image"},
 		"metadata leads out of the image": {after: func(t *testing.T, root string) {
 			outside := filepath.Join(t.TempDir(), "elsewhere")
 			require.NoError(t, os.Rename(filepath.Join(root, metadataDir), outside))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -171,6 +172,9 @@ func (s *session) close() {
 // explain says which provider failed at what, and what it last wrote to its
 // standard error.
 func (s *session) explain(doing string, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it closed its output instead of answering")
+	}
 	err = fmt.Errorf("tool provider %s: %s: %w", s.provider, doing, err)
 	if said := strings.TrimSpace(s.redact(s.stderr.String())); said != "" {
 		err = fmt.Errorf("%w; its standard error ends with %q", err, said[max(0, len(said)-maxQuotedStderr):])

@@ -22,7 +22,8 @@ type Content struct {
 	Dir string
 }
 
-func (c Content) path(content string) string { return path.Join("/", c.Dir, content) }
+// Path is where a content path lies in the state.
+func (c Content) Path(content string) string { return path.Join("/", c.Dir, content) }
 
 // Sources are the states that an image is made from.
 type Sources struct {
@@ -101,7 +102,7 @@ func (e emitter) beside(layer image.Layer) llb.State {
 // bundles is one layer of bundles. It depends on their payloads and install roots alone, so every image
 // that holds them shares the blob.
 func (e emitter) bundles(layer image.Layer) llb.State {
-	var action *llb.FileAction
+	var action *llb.FileAction // a nil action starts a chain
 	for _, bundle := range layer.Bundles {
 		info := &llb.CopyInfo{
 			CopyDirContentsOnly: true,
@@ -110,26 +111,26 @@ func (e emitter) bundles(layer image.Layer) llb.State {
 			ChownOpt:            owner(0, 0),
 			CreatedTime:         &e.epoch,
 		}
-		action = chainCopy(action, e.src.Content.State, e.src.Content.path(bundle.PayloadRoot), bundle.InstallRoot, info)
+		action = action.Copy(e.src.Content.State, e.src.Content.Path(bundle.PayloadRoot), bundle.InstallRoot, info)
 	}
 	return llb.Scratch().File(action, e.named(layer.Name)...)
 }
 
 // metadata is the layer with /.agentsuite and the restored directories.
 func (e emitter) metadata(layer image.Layer) llb.State {
-	var action *llb.FileAction
+	var action *llb.FileAction // a nil action starts a chain
 	for _, dir := range layer.Directories {
-		action = chainMkdir(action, "/"+dir.Path, fs.FileMode(dir.Mode))
+		action = action.Mkdir("/"+dir.Path, fs.FileMode(dir.Mode))
 	}
 	for _, file := range layer.Files {
 		dest, mode := "/"+file.Path, fs.FileMode(file.Mode)
 		switch info := (&llb.CopyInfo{ChownOpt: owner(0, 0), Mode: &llb.ChmodOpt{Mode: mode}}); {
 		case file.Content != "":
-			action = chainCopy(action, e.src.Content.State, e.src.Content.path(file.Content), dest, info)
+			action = action.Copy(e.src.Content.State, e.src.Content.Path(file.Content), dest, info)
 		case file.Text != "":
 			action = action.Mkfile(dest, mode, []byte(file.Text))
 		default:
-			action = chainCopy(action, e.src.Composed, path.Join("/", tool.InventoryFile), dest, info)
+			action = action.Copy(e.src.Composed, path.Join("/", tool.InventoryFile), dest, info)
 		}
 	}
 	if len(layer.Restored) > 0 {
@@ -137,7 +138,7 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 		const made = "/directory"
 		blank := llb.Scratch().File(llb.Mkdir(made, 0o755), e.named("prepare the directories to restore")...)
 		for _, dir := range layer.Restored {
-			action = chainCopy(action, blank, made, "/"+dir.Path, &llb.CopyInfo{
+			action = action.Copy(blank, made, "/"+dir.Path, &llb.CopyInfo{
 				ChownOpt: owner(dir.UID, dir.GID),
 				Mode:     &llb.ChmodOpt{ModeStr: strconv.FormatUint(uint64(dir.Mode), 8)},
 			})
@@ -145,20 +146,6 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 	}
 	stage := llb.Scratch().File(action, e.named("prepare "+layer.Name)...)
 	return llb.Scratch().File(e.stamped(stage), e.named(layer.Name)...)
-}
-
-func chainCopy(action *llb.FileAction, from llb.State, src, dest string, info *llb.CopyInfo) *llb.FileAction {
-	if action == nil {
-		return llb.Copy(from, src, dest, info)
-	}
-	return action.Copy(from, src, dest, info)
-}
-
-func chainMkdir(action *llb.FileAction, dir string, mode fs.FileMode) *llb.FileAction {
-	if action == nil {
-		return llb.Mkdir(dir, mode)
-	}
-	return action.Mkdir(dir, mode)
 }
 
 func owner(uid, gid int) *llb.ChownOpt {

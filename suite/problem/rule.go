@@ -65,6 +65,20 @@ type Warning struct {
 	Message string
 }
 
+// String renders the warning as one line: place, rule and message.
+func (w Warning) String() string {
+	head := w.Rule.Name
+	if at := Printable(w.Place.String()); at != "" {
+		head = at + ": " + head
+	}
+	return head + ": " + w.Message
+}
+
+// NewWarning makes a warning from a rule, a place and a formatted message.
+func NewWarning(rule *LintRule, at Place, format string, args ...any) Warning {
+	return Warning{Rule: rule, Place: at, Message: Printable(fmt.Sprintf(format, args...))}
+}
+
 // MarshalJSON writes rule, place, message and the address of the rule's page.
 func (w Warning) MarshalJSON() ([]byte, error) {
 	return json.Marshal(warningJSON{

@@ -1,0 +1,94 @@
+package frontend
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/moby/buildkit/solver/errdefs"
+	"github.com/moby/buildkit/solver/pb"
+
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+)
+
+// Bounds on what an error shows of the documents: it travels in a trailer, and a person reads it.
+const (
+	maxExcerpts        = 8
+	excerptLines       = 3 // before and after the line that is meant
+	excerptColumnBytes = 160
+)
+
+// excerpts show the lines that findings point to.
+type excerpts struct {
+	index  *content.Index
+	hidden []string // documents of which nothing may be shown
+}
+
+// newExcerpts prepares excerpts from an index. A document that holds something shaped like a credential
+// is never shown: a neighbouring line may be the one with the literal.
+func newExcerpts(index *content.Index, problems []problem.Problem) excerpts {
+	e := excerpts{index: index}
+	for _, p := range problems {
+		if p.Rule.Requirement == "AS-SECRET-001" {
+			e.hidden = append(e.hidden, p.Path)
+		}
+	}
+	return e
+}
+
+// at returns the excerpt for a place, or nil if there is none that may be shown.
+func (e excerpts) at(place problem.Place) *errdefs.Source {
+	text, ok := e.index.Texts[place.Path]
+	if !ok || place.Line == 0 || slices.Contains(e.hidden, place.Path) || evaluation(place.Path) {
+		return nil
+	}
+	return &errdefs.Source{
+		Info:   &pb.SourceInfo{Filename: place.Path, Language: "JSON", Data: window(text, place.Line)},
+		Ranges: lineRange(place.Line, place.Column),
+	}
+}
+
+// evaluation tells whether a document is part of an evaluation, whose operands no diagnostic repeats.
+func evaluation(path string) bool { return strings.HasPrefix(path, "evals/") }
+
+func lineRange(line, column int) []*pb.Range {
+	at := &pb.Position{Line: int32(line), Character: int32(column)} //nolint:gosec // bounded by a document's size
+	return []*pb.Range{{Start: at, End: at}}
+}
+
+// window keeps the lines around one, cut to a readable width, and only the line breaks of those before
+// it, so that the numbers stay right.
+func window(text []byte, line int) []byte {
+	lines := bytes.SplitN(text, []byte("\n"), line+excerptLines+1)
+	if len(lines) > line+excerptLines {
+		lines = lines[:line+excerptLines]
+	}
+	for i, l := range lines {
+		switch {
+		case i+1 < line-excerptLines:
+			lines[i] = nil
+		case len(l) > excerptColumnBytes:
+			lines[i] = append(bytes.ToValidUTF8(l[:excerptColumnBytes], nil), "…"...)
+		}
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// withExcerpts adds the documents' lines to an error that holds problems.
+func (e excerpts) withExcerpts(err error) error {
+	var found *problem.Error
+	if !errors.As(err, &found) {
+		return err
+	}
+	shown := 0
+	// The innermost excerpt is printed first.
+	for _, p := range found.Problems {
+		if source := e.at(p.Place); source != nil && shown < maxExcerpts {
+			err = errdefs.WithSource(err, source)
+			shown++
+		}
+	}
+	return err
+}

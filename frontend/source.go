@@ -1,0 +1,85 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/moby/buildkit/client/llb"
+	"github.com/opencontainers/go-digest"
+
+	agentllb "github.com/agentsuite/agentsuite-llb/llb"
+	"github.com/agentsuite/agentsuite-llb/llb/tool"
+	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
+)
+
+// source is the suite that a build is given: the context, indexed and validated.
+type source struct {
+	index  *content.Index
+	graph  *suite.Graph // nil when the report has problems
+	report *suite.Report
+	// opened is the result of the open tool.
+	opened llb.State
+	// content is where the suite's files are copied from.
+	content agentllb.Content
+	// allowed are the states whose sources opening needs: the context and the frontend itself.
+	allowed []llb.State
+	// vertex is the operation that warnings about the suite belong to.
+	vertex digest.Digest
+}
+
+// openSource indexes the main context in the graph and validates the suite in it.
+func (b *build) openSource(ctx context.Context) (*source, error) {
+	main, err := b.docker.MainContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the build context: %w", err)
+	}
+	s := &source{
+		opened:  b.executable.Open(*main, b.constraints...),
+		allowed: []llb.State{*main, b.executable.State},
+	}
+	if s.vertex, err = vertex(ctx, s.opened); err != nil {
+		return nil, err
+	}
+	ref, err := b.solver.evaluate(ctx, s.opened, s.allowed)
+	if err != nil {
+		return nil, fmt.Errorf("reading the suite in the build context: %w", err)
+	}
+	if s.index, err = content.Decode(newRefReader(ctx, ref, tool.IndexFile)); err != nil {
+		return nil, fmt.Errorf("reading the suite's index: %w", err)
+	}
+	s.content = agentllb.Content{State: *main}
+	if s.index.Form != content.FormDirectory {
+		s.content = agentllb.Content{State: s.opened, Dir: path.Join("/", tool.ContentDir)}
+	}
+	s.graph, s.report, err = suite.Validate(ctx, s.index, content.DefaultLimits())
+	return s, err
+}
+
+func vertex(ctx context.Context, state llb.State) (digest.Digest, error) {
+	def, err := state.Marshal(ctx)
+	if err != nil {
+		return "", fmt.Errorf("encoding a build step: %w", err)
+	}
+	return def.Head()
+}
+
+// checkDigest compares the suite's digest with the one that the build expects.
+func (s *source) checkDigest(expected digest.Digest) error {
+	if expected == "" || s.index.SuiteDigest == expected {
+		return nil
+	}
+	return fmt.Errorf("the suite in the build context is %s, but --build-arg %s states %s; build the suite that was meant, or state its digest", s.index.SuiteDigest, ArgDigest, expected)
+}
+
+// place finds a value of a document in its text.
+func (s *source) place(path, pointer string) problem.Place {
+	doc, _ := strictjson.Parse(path, s.index.Texts[path], content.DefaultLimits().JSON)
+	if doc == nil {
+		return problem.Place{Path: path, Pointer: pointer}
+	}
+	return doc.Place(pointer)
+}

@@ -215,7 +215,17 @@ func (g *Graph) unknownTarget(target string) error {
 		e.Existing = append(e.Existing, t.Name)
 	}
 	if target != "" {
-		e.Suggestion = closest(target, e.Existing)
+		e.Suggestion = suggestTarget(target, e.Existing)
 	}
 	return e
+}
+
+// suggestTarget knows, beyond spelling, that the version of a tool provider is easily left out.
+func suggestTarget(target string, existing []string) string {
+	i := slices.IndexFunc(existing, func(name string) bool { return strings.HasPrefix(name, target+"@") })
+	if i >= 0 {
+		return existing[i]
+	}
+	suggestion, _ := problem.Suggest(target, existing)
+	return suggestion
 }

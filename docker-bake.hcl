@@ -29,7 +29,7 @@ variable "PUSH" {
 
 variable "SOURCE_DATE_EPOCH" {
   default     = "1767225600"
-  description = "timestamp of everything in the images, in seconds since 1970; the examples' source epoch"
+  description = "seconds since 1970 that all later timestamps become; the examples' source epoch"
 }
 
 function "output" {

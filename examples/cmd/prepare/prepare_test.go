@@ -2,16 +2,21 @@ package main
 
 import (
 	"debug/elf"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentsuite/agentsuite-llb/examples/images/rootfs"
 )
 
 // Compiling for one platform shows all that compiling for two would.
@@ -148,4 +153,21 @@ func TestReplaceDir(t *testing.T) {
 			require.Len(t, beside, 1, "something is left beside the directory")
 		})
 	}
+}
+
+// The suite's build profile, the bake file and the runtime base each write the
+// epoch down; images are reproducible only while they agree.
+func TestEverythingHasOneEpoch(t *testing.T) {
+	t.Parallel()
+	var profile struct{ SourceEpoch int64 }
+	data, err := os.ReadFile("../../datetime/suite/build-profiles/default.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &profile))
+	require.Equal(t, int64(rootfs.Epoch), profile.SourceEpoch)
+
+	bake, err := os.ReadFile("../../../docker-bake.hcl")
+	require.NoError(t, err)
+	match := regexp.MustCompile(`variable "SOURCE_DATE_EPOCH" \{\s+default\s+= "(\d+)"`).FindSubmatch(bake)
+	require.NotNil(t, match)
+	require.Equal(t, strconv.Itoa(rootfs.Epoch), string(match[1]))
 }

@@ -198,7 +198,7 @@ func TestHangingProviderIsKilledWithAllThatItStarted(t *testing.T) {
 		pipe, err := os.Open(fifo)
 		if err == nil {
 			_, err = io.Copy(io.Discard, pipe)
-			pipe.Close()
+			_ = pipe.Close()
 		}
 		gone <- err
 	}()
@@ -313,4 +313,19 @@ func TestLongStderrKeepsItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, tail.String(), maxStderrTail)
 	require.True(t, strings.HasSuffix(tail.String(), "the end"))
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestResultThatCannotBePrintedIsAFailure(t *testing.T) {
+	t.Parallel()
+	root := writeImage(t, oneProvider("good", echoTool()))
+	for _, args := range [][]string{{"--root", root}, {"--root", root, "call", "echo"}} {
+		var stderr strings.Builder
+		status := run(t.Context(), args, func(string) (string, bool) { return "", false }, brokenPipe{}, &stderr)
+		require.Equal(t, 1, status)
+		require.Contains(t, stderr.String(), "broken pipe")
+	}
 }

@@ -116,8 +116,8 @@ func (h *harness) show(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeAll(sessions)
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "agent %s on %s\n", h.agent.id, h.agent.platform)
+	var text strings.Builder
+	fmt.Fprintf(&text, "agent %s on %s\n", h.agent.id, h.agent.platform)
 	for _, s := range sessions {
 		h.report(cmd, s)
 		for _, t := range s.provider.tools {
@@ -125,10 +125,11 @@ func (h *harness) show(cmd *cobra.Command) error {
 			if why := t.refusal(); why != "" {
 				note = " (never called: " + why + ")"
 			}
-			fmt.Fprintf(out, "  %s%s\n", strings.TrimSpace(t.String()+"  "+oneLine(t.description)), note)
+			fmt.Fprintf(&text, "  %s%s\n", strings.TrimSpace(t.String()+"  "+oneLine(t.description)), note)
 		}
 	}
-	return nil
+	_, err = fmt.Fprint(cmd.OutOrStdout(), text.String())
+	return err
 }
 
 // call settles whether the tool may be called before any process is started,
@@ -155,8 +156,8 @@ func (h *harness) call(cmd *cobra.Command, name string, arguments map[string]any
 	if err != nil {
 		return fmt.Errorf("%s: printing its result: %w", t, err)
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), h.redact(string(text)))
-	return nil
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), h.redact(string(text)))
+	return err
 }
 
 func (h *harness) report(cmd *cobra.Command, s *session) {

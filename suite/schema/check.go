@@ -25,8 +25,7 @@ type checker struct {
 	silent int
 }
 
-// step is a member's name, or an element's index where the name is empty: no schema knows a member
-// without a name.
+// step is a member's name, or an element's index; the index of a member is -1.
 type step struct {
 	name  string
 	index int
@@ -44,7 +43,7 @@ func (c *checker) header(root *node) bool {
 }
 
 func (c *checker) member(n *node, name string, v *strictjson.Value, rule *problem.Rule) bool {
-	c.path = append(c.path, step{name: name})
+	c.path = append(c.path, step{name: name, index: -1})
 	ok := c.check(n, v, rule, "")
 	c.path = c.path[:len(c.path)-1]
 	return ok
@@ -239,7 +238,7 @@ func (c *checker) object(n *node, v *strictjson.Value, rule *problem.Rule, becau
 			meant = append(meant, c.unknown(n, v, m))
 			ok = false
 		case known && member.forbidden:
-			c.path = append(c.path, step{name: m.Name})
+			c.path = append(c.path, step{name: m.Name, index: -1})
 			ok = c.failAt(rule, m.NameOffset, "member %q does not belong in %s%s", m.Name, c.parent(), because)
 			c.path = c.path[:len(c.path)-1]
 		case known:
@@ -291,7 +290,7 @@ func (c *checker) unknown(n *node, v *strictjson.Value, m *strictjson.Member) st
 	case len(n.names) <= 10:
 		hint = fmt.Sprintf("%s has only %s", c.subject(), list(n.names, "and"))
 	}
-	c.path = append(c.path, step{name: m.Name})
+	c.path = append(c.path, step{name: m.Name, index: -1})
 	c.failAt(rule, m.NameOffset, "unknown member %s: %s", problem.Quoted(m.Name), hint)
 	c.path = c.path[:len(c.path)-1]
 	return suggestion
@@ -384,7 +383,7 @@ func (c *checker) parent() string {
 func pointer(path []step) string {
 	tokens := make([]any, len(path))
 	for i, s := range path {
-		if tokens[i] = s.name; s.name == "" {
+		if tokens[i] = s.name; s.index >= 0 {
 			tokens[i] = s.index
 		}
 	}

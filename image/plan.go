@@ -1,6 +1,9 @@
 package image
 
 import (
+	"slices"
+	"strings"
+
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/opencontainers/go-digest"
 
@@ -93,16 +96,62 @@ type File struct {
 	Text    string        `json:"text,omitempty"`
 }
 
-// Attestation is one in-toto statement about the image. Its predicate is Text, or the bytes at the
-// content path Content.
-type Attestation struct {
-	PredicateType string `json:"predicateType"`
-	Text          string `json:"text,omitempty"`
-	Content       string `json:"content,omitempty"`
-	// Component is the bundle that an SBOM describes; empty for a statement about the whole image.
-	Component string `json:"component,omitempty"`
-}
-
 // NewPlan plans the image that was composed. A composition with problems is no image: they are the
 // error then, as *[problem.Error].
-func NewPlan(in Inputs, composed *Composed) (*Plan, error) { panic("being written") }
+func NewPlan(in Inputs, composed *Composed) (*Plan, error) {
+	problems := append(CheckLabels(in.Labels), composed.Problems...)
+	if err := problem.AsError(problems); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	sel := in.Selection
+	plan := &Plan{
+		Target: sel.Target, Platform: sel.Platform,
+		SuiteDigest: in.SuiteDigest, SourceEpoch: sel.Profile.Doc.SourceEpoch,
+		Inventory:   composed.Inventory,
+		Annotations: newAnnotations(in),
+		Warnings:    composed.Warnings,
+	}
+	contract, err := newContract(in)
+	if err != nil {
+		return nil, err
+	}
+	layer := Layer{Kind: LayerMetadata, Name: "metadata", Restored: composed.Restored}
+	if layer.Directories, layer.Files, err = metadata(in); err != nil {
+		return nil, err
+	}
+	runtime, err := contract.runtimeFile(composed.User)
+	if err != nil {
+		return nil, err
+	}
+	inventory := File{Path: InventoryPath, Mode: metadataFileMode, Digest: composed.Inventory.Digest, Size: composed.Inventory.Size}
+	layer.Files = append(layer.Files, runtime, inventory)
+	var binding *Binding
+	if sel.Agent != nil {
+		b, text, err := newBinding(in, composed.Inventory)
+		if err != nil {
+			return nil, err
+		}
+		file := generatedFile(BindingPath, text)
+		layer.Files = append(layer.Files, file)
+		binding = &b
+		plan.Binding = &suite.Descriptor{MediaType: MediaTypeBinding, Digest: file.Digest, Size: file.Size}
+	}
+	slices.SortFunc(layer.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	plan.Layers = newLayers(in, layer)
+	var bindingDigest digest.Digest
+	if plan.Binding != nil {
+		bindingDigest = plan.Binding.Digest
+	}
+	plan.Config = newConfig(in, composed.User, plan.Layers, newLabels(in, composed.Inventory.Digest, bindingDigest))
+	statement, err := newStatement(in, binding)
+	if err != nil {
+		return nil, err
+	}
+	attached, warnings := sboms(in)
+	plan.Attestations = append([]Attestation{statement}, attached...)
+	plan.Warnings = slices.Concat(plan.Warnings, warnings)
+	return plan, nil
+}

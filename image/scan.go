@@ -1,23 +1,475 @@
 package image
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
 	"io"
+	"io/fs"
 	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentsuite/agentsuite-llb/image/abi"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
-// ScanDir scans the filesystem below root.
-func ScanDir(ctx context.Context, root *os.Root) (*Scan, error) { panic("being written") }
-
-// ScanObjects reads the facts of the ELF files and scripts among the regular files that paths name.
-func ScanObjects(ctx context.Context, root *os.Root, paths []string) (map[string]abi.Facts, error) {
-	panic("being written")
+// ScanLimits bounds what [ScanDir] accepts of a root filesystem, which is hostile input.
+type ScanLimits struct {
+	// Entries is the number of entries, the root directory not counted.
+	Entries int
+	// Bytes is the size of all regular files together, a file with several names counted once.
+	Bytes int64
+	// PathBytes is the length of a path.
+	PathBytes int
+	// DatabaseBytes is the size of one of the files whose bytes a scan keeps.
+	DatabaseBytes int64
 }
 
-// Encode writes the scan in the form that [DecodeScan] reads. Equal scans give equal bytes.
-func (s *Scan) Encode(w io.Writer) error { panic("being written") }
+// DefaultScanLimits returns the limits that ScanDir applies: far above any image that people run,
+// low enough that a filesystem made to exhaust the builder is refused.
+func DefaultScanLimits() ScanLimits {
+	return ScanLimits{Entries: 1_000_000, Bytes: 64 << 30, PathBytes: 4096, DatabaseBytes: 4 << 20}
+}
 
-// DecodeScan reads what [Scan.Encode] wrote.
-func DecodeScan(r io.Reader) (*Scan, error) { panic("being written") }
+// The user and group databases, whose bytes a scan keeps together with those of the dynamic loaders'
+// configuration.
+const (
+	passwdPath = "etc/passwd"
+	groupPath  = "etc/group"
+)
+
+// ScanDir scans the filesystem below root with [DefaultScanLimits]. It hashes files in parallel, never
+// follows a symlink, and reads nothing outside root. What is wrong with the filesystem becomes a
+// problem of the scan; an error means that it could not be read, or that ctx is done. The caller must
+// be able to read every file, as root is.
+func ScanDir(ctx context.Context, root *os.Root) (*Scan, error) {
+	return scanDir(ctx, root, DefaultScanLimits())
+}
+
+func scanDir(ctx context.Context, root *os.Root, limits ScanLimits) (*Scan, error) {
+	s := &scanner{root: root, limits: limits, scan: &Scan{Files: map[string][]byte{}, Objects: map[string]abi.Facts{}}}
+	err := s.run(ctx)
+	var exceeded *limitError
+	if errors.As(err, &exceeded) {
+		// Half a filesystem says nothing that a check could rely on.
+		return &Scan{Problems: []problem.Problem{exceeded.problem}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scanning the filesystem: %w", err)
+	}
+	return s.scan, nil
+}
+
+type limitError struct{ problem problem.Problem }
+
+func (e *limitError) Error() string { return e.problem.Message }
+
+func exceeds(at, format string, args ...any) error {
+	return &limitError{problem.New(problem.ImageLimit, problem.Place{Path: problem.Printable(at)}, format, args...)}
+}
+
+// scanner walks a filesystem in one goroutine and reads its files in others.
+type scanner struct {
+	root   *os.Root
+	limits ScanLimits
+	scan   *Scan
+	bytes  int64
+	// first is the first name of every file that has several.
+	first map[inode]int
+	// aliases are the other names: entry and the entry that has the digest.
+	aliases [][2]int
+}
+
+type inode struct{ dev, ino uint64 }
+
+// task is one opened file to read.
+type task struct {
+	entry int
+	path  string
+	size  int64
+	file  *os.File
+}
+
+// reading is what reading a file gave.
+type reading struct {
+	entry  int
+	digest digest.Digest
+	facts  *abi.Facts
+}
+
+func (s *scanner) run(ctx context.Context) error {
+	workers := runtime.GOMAXPROCS(0)
+	tasks := make(chan task, workers)
+	readings := make([][]reading, workers)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(tasks)
+		return s.walk(ctx, tasks)
+	})
+	for w := range workers {
+		group.Go(func() error {
+			reader := newFileReader()
+			for t := range tasks {
+				got, err := reader.read(ctx, t)
+				if err != nil {
+					for t := range tasks {
+						t.file.Close()
+					}
+					return err
+				}
+				readings[w] = append(readings[w], got)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.collect(readings)
+	slices.SortFunc(s.scan.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return s.keepFiles()
+}
+
+func (s *scanner) collect(readings [][]reading) {
+	entries := s.scan.Entries
+	for _, r := range slices.Concat(readings...) {
+		entries[r.entry].Digest = r.digest
+		if r.facts != nil {
+			s.scan.Objects[entries[r.entry].Path] = *r.facts
+		}
+	}
+	for _, alias := range s.aliases {
+		name, original := &entries[alias[0]], &entries[alias[1]]
+		name.Digest = original.Digest
+		if facts, ok := s.scan.Objects[original.Path]; ok {
+			s.scan.Objects[name.Path] = facts
+		}
+	}
+}
+
+// walk visits every directory once, breadth last, in an order that depends on names alone.
+func (s *scanner) walk(ctx context.Context, tasks chan<- task) error {
+	s.first = map[inode]int{}
+	pending := []string{"."}
+	for len(pending) > 0 {
+		dir := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		below, err := s.walkDir(ctx, dir, tasks)
+		if err != nil {
+			return err
+		}
+		slices.Reverse(below)
+		pending = append(pending, below...)
+	}
+	return nil
+}
+
+func (s *scanner) walkDir(ctx context.Context, dir string, tasks chan<- task) (below []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	handle, err := s.root.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer handle.Close()
+	names, err := s.names(handle, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		p := path.Join(dir, name)
+		if len(p) > s.limits.PathBytes {
+			return nil, exceeds(p[:s.limits.PathBytes], "this path is longer than %d bytes, the most that an image is scanned with", s.limits.PathBytes)
+		}
+		info, err := handle.Lstat(name)
+		if err != nil {
+			return nil, err
+		}
+		if !s.acceptable(p, name, info) {
+			continue
+		}
+		index, err := s.add(handle, p, name, info)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case info.IsDir():
+			below = append(below, p)
+		case info.Mode().IsRegular():
+			if err := s.send(ctx, handle, index, p, name, info, tasks); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return below, nil
+}
+
+// names lists a directory, sorted. It stops at the limit on entries, so that one directory cannot
+// exhaust the memory.
+func (s *scanner) names(handle *os.Root, dir string) ([]string, error) {
+	d, err := handle.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var names []string
+	for {
+		some, err := d.Readdirnames(4096)
+		names = append(names, some...)
+		if len(s.scan.Entries)+len(names) > s.limits.Entries {
+			return nil, exceeds(dir, "the filesystem has more than %d entries, the most that an image is scanned with", s.limits.Entries)
+		}
+		if errors.Is(err, io.EOF) || len(some) == 0 && err == nil {
+			slices.Sort(names)
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// acceptable tells whether an entry can be in an image at all, and records why not.
+func (s *scanner) acceptable(p, name string, info fs.FileInfo) bool {
+	at := problem.Place{Path: problem.Printable(p)}
+	if !utf8.ValidString(name) {
+		s.problem(problem.ImageEntryName, at, "/%s is no UTF-8, so no inventory can list it; rename or remove it in the image", p)
+		return false
+	}
+	if what, ok := foreignTypes[info.Mode().Type()]; ok {
+		s.problem(problem.ImageEntryType, at,
+			"/%s is %s; an image holds directories, regular files and symlinks only, so build it without this entry", p, what)
+		return false
+	}
+	return true
+}
+
+var foreignTypes = map[fs.FileMode]string{
+	fs.ModeDevice:                     "a block device",
+	fs.ModeDevice | fs.ModeCharDevice: "a character device",
+	fs.ModeNamedPipe:                  "a FIFO",
+	fs.ModeSocket:                     "a socket",
+	fs.ModeIrregular:                  "of an unknown type",
+}
+
+func (s *scanner) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {
+	s.scan.Problems = append(s.scan.Problems, problem.New(rule, at, format, args...))
+}
+
+func (s *scanner) add(handle *os.Root, p, name string, info fs.FileInfo) (index int, err error) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, fmt.Errorf("the owner of %s cannot be told on this system", p)
+	}
+	e := Entry{Path: p, Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid)}
+	switch {
+	case info.IsDir():
+		e.Type = content.Directory
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.Type, e.Mode = content.Symlink, 0o777
+		if e.LinkTarget, err = handle.Readlink(name); err != nil {
+			return 0, err
+		}
+		if !utf8.ValidString(e.LinkTarget) {
+			s.problem(problem.ImageEntryName, problem.Place{Path: p},
+				"/%s is a symlink to %s, which is no UTF-8, so no inventory can list it; change or remove it in the image", p, e.LinkTarget)
+		}
+	default:
+		e.Type, e.Size = content.File, info.Size()
+		if e.Mode&(syscall.S_ISUID|syscall.S_ISGID) != 0 {
+			s.scan.Warnings = append(s.scan.Warnings, newWarning(problem.SetIDFile, problem.Place{Path: p},
+				"/%s has mode %04o; set-id gives nothing in a sandbox, which runs with no_new_privs, so leave the bit out of the image", p, e.Mode))
+		}
+	}
+	s.scan.Entries = append(s.scan.Entries, e)
+	return len(s.scan.Entries) - 1, nil
+}
+
+// send opens a regular file for the readers, unless another name of it is with them already.
+func (s *scanner) send(ctx context.Context, handle *os.Root, index int, p, name string, info fs.FileInfo, tasks chan<- task) error {
+	if stat := info.Sys().(*syscall.Stat_t); stat.Nlink > 1 {
+		id := inode{uint64(stat.Dev), stat.Ino}
+		if original, ok := s.first[id]; ok {
+			s.aliases = append(s.aliases, [2]int{index, original})
+			return nil
+		}
+		s.first[id] = index
+	}
+	if info.Size() > s.limits.Bytes-s.bytes {
+		return exceeds(p, "the files of the filesystem are larger than %d bytes together, the most that an image is scanned with", s.limits.Bytes)
+	}
+	s.bytes += info.Size()
+	file, err := openRegular(handle, name)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", p, err)
+	}
+	select {
+	case tasks <- task{entry: index, path: p, size: info.Size(), file: file}:
+		return nil
+	case <-ctx.Done():
+		file.Close()
+		return context.Cause(ctx)
+	}
+}
+
+// openRegular opens a file that was seen to be regular. It neither follows a symlink nor blocks on a
+// FIFO, should the entry have been replaced since.
+func openRegular(handle *os.Root, name string) (*os.File, error) {
+	file, err := handle.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errChanged
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+var errChanged = errors.New("it changed while it was read")
+
+// fileReader reads one file after the other into the same memory.
+type fileReader struct {
+	hash   hash.Hash
+	buffer []byte
+}
+
+func newFileReader() *fileReader {
+	return &fileReader{hash: sha256.New(), buffer: make([]byte, 128<<10)}
+}
+
+func (r *fileReader) read(ctx context.Context, t task) (reading, error) {
+	defer t.file.Close()
+	if err := ctx.Err(); err != nil {
+		return reading{}, context.Cause(ctx)
+	}
+	got := reading{entry: t.entry}
+	r.hash.Reset()
+	native := false
+	var size int64
+	for {
+		n, err := t.file.Read(r.buffer)
+		if size == 0 {
+			native = hasMagic(r.buffer[:n])
+		}
+		size += int64(n)
+		r.hash.Write(r.buffer[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && size > t.size {
+			err = errChanged
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return reading{}, fmt.Errorf("reading %s: %w", t.path, err)
+		}
+	}
+	if size != t.size {
+		return reading{}, fmt.Errorf("reading %s: %w", t.path, errChanged)
+	}
+	got.digest = digest.NewDigest(digest.SHA256, r.hash)
+	if native {
+		var err error
+		if got.facts, err = abi.Read(t.file, size); err != nil {
+			return reading{}, fmt.Errorf("reading %s: %w", t.path, err)
+		}
+	}
+	return got, nil
+}
+
+// hasMagic tells whether a file that begins with head can be an ELF file or a script.
+func hasMagic(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("#!")) || bytes.HasPrefix(head, []byte("\x7fELF"))
+}
+
+// keepFiles keeps the bytes of the databases and of the loaders' configuration, under the paths that
+// they are known by. Such a path may be a symlink to the file.
+func (s *scanner) keepFiles() error {
+	wanted := []string{passwdPath, groupPath}
+	for _, e := range s.scan.Entries {
+		if abi.IsConfiguration(e.Path) {
+			wanted = append(wanted, e.Path)
+		}
+	}
+	for _, p := range wanted {
+		if err := s.keep(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scanner) keep(p string) error {
+	real, e, ok := tree(s.scan.Entries).resolve(p)
+	if !ok || e == nil || e.Type != content.File {
+		return nil
+	}
+	file, err := openRegular(s.root, real)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, s.limits.DatabaseBytes+1))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", p, err)
+	}
+	if int64(len(data)) > s.limits.DatabaseBytes {
+		s.problem(problem.ImageLimit, problem.Place{Path: p}, "/%s is larger than %d bytes, the most that is read of a system's configuration", p, s.limits.DatabaseBytes)
+		return nil
+	}
+	s.scan.Files[p] = data
+	return nil
+}
+
+// ScanObjects reads the facts of the ELF files and scripts among the regular files that paths name
+// below root, and returns them by path. It is for the payloads of a suite, whose digests are known
+// already. Each path must be that of a regular file, not reached through a symlink.
+func ScanObjects(ctx context.Context, root *os.Root, paths []string) (map[string]abi.Facts, error) {
+	objects := map[string]abi.Facts{}
+	for _, p := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		facts, err := scanObject(root, p)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", p, err)
+		}
+		if facts != nil {
+			objects[p] = *facts
+		}
+	}
+	return objects, nil
+}
+
+func scanObject(root *os.Root, p string) (*abi.Facts, error) {
+	file, err := openRegular(root, p)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return abi.Read(file, info.Size())
+}

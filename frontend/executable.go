@@ -20,7 +20,7 @@ import (
 const BinaryPath = "/frontend"
 
 // LocalExecutable names the local source through which a client that runs the frontend in its own
-// process offers the binary for the tools: a directory that holds it as "frontend".
+// process offers the binary for the tools: a directory that holds it, under any name, and nothing else.
 const LocalExecutable = "agentsuite-executable"
 
 // definitionFile is where BuildKit mounts the LLB that the running frontend came from. It is not
@@ -96,7 +96,7 @@ func fromClient(_ context.Context, c client.Client, build ocispecs.Platform) (ag
 		llb.WithCustomName("[internal] load the frontend's binary"),
 	)
 	state := llb.Scratch().File(
-		llb.Copy(local, BinaryPath, BinaryPath, &llb.CopyInfo{Mode: &llb.ChmodOpt{Mode: 0o555}}),
+		llb.Copy(local, "/*", BinaryPath, &llb.CopyInfo{AllowWildcard: true, Mode: &llb.ChmodOpt{Mode: 0o555}}),
 		llb.WithCustomName("[internal] copy the frontend's binary"),
 	)
 	return agentllb.Executable{State: state, Path: BinaryPath, Platform: build}, nil

@@ -54,11 +54,11 @@ race: ## unit tests with the race detector, which needs a C compiler
 	@$(call each-module,CGO_ENABLED=1 go test -race -timeout 20m ./...)
 
 .PHONY: integration
-integration: tools ## integration tests alone, as root
+integration: tools programs ## integration tests alone, as root
 	go test -tags integration -count=1 -timeout 30m ./integration/...
 
 .PHONY: demo
-demo: packages tools ## build and run the example's agent image; BUILDER=<name> does so on your own buildx builder
+demo: packages tools programs ## build and run the example's agent image; BUILDER=<name> does so on your own buildx builder
 ifdef BUILDER
 	BUILDX_BUILDER=$(BUILDER) ./integration/demo.sh
 else
@@ -66,7 +66,7 @@ else
 endif
 
 .PHONY: bench
-bench: packages tools rootfs ## benchmarks against the Dockerfile frontend and sha256, as root
+bench: packages tools programs rootfs ## benchmarks against the Dockerfile frontend and sha256, as root
 	go test -tags bench -run '^$$' -bench . -timeout 60m ./...
 
 ##### what those need #################################################################################################
@@ -78,6 +78,15 @@ packages: ## install the Debian packages that are missing, as root
 .PHONY: tools
 tools: build/bin/.servers ## build the daemons and clients of the integration tests into build/bin
 	@CGO_ENABLED=0 go build -trimpath -o build/bin/ ./integration/cmd/with-buildkit
+
+# What goes into an image, or runs as a tool in an empty filesystem: static, and the same bytes on every machine.
+static := CGO_ENABLED=0 GOOS=linux go build -trimpath -buildvcs=false -ldflags='-s -w -buildid='
+
+.PHONY: programs
+programs: ## compile the command line, the frontend for both platforms, and the examples
+	@$(static) -o build/bin/agentsuite-llb ./cmd/agentsuite-llb
+	@for arch in amd64 arm64; do GOARCH=$$arch $(static) -o build/frontend/linux_$$arch/frontend ./cmd/frontend; done
+	@go -C examples run ./cmd/prepare
 
 .PHONY: linters
 linters: build/bin/.linters ## build the linters into build/bin

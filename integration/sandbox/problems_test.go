@@ -1,0 +1,158 @@
+//go:build integration
+
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentsuite/agentsuite-llb/integration/daemon"
+)
+
+// edit replaces text in a file of a suite; the old text must be there.
+func edit(t *testing.T, dir, name, old, new string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(data), old, name)
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(data), old, new)), 0o644))
+}
+
+func resealed(t *testing.T, dir string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program(), "seal", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// Each mistake gives one error that says where it is, what was expected and what was found, and nothing is pushed.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t, daemon.BuildkitdOptions{})
+	for _, test := range []struct {
+		name  string
+		spoil func(t *testing.T, dir string)
+		args  []string
+		want  []string // all of them in the error
+	}{
+		{
+			name:  "stale digest",
+			spoil: func(t *testing.T, dir string) { edit(t, dir, "instructions/clock.md", "time", "hour") },
+			want:  []string{"agents/clock.json:", "digest (AS-ID-001)", "instructions/clock.md", ">>>"},
+		},
+		{
+			name: "unknown member",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "agents/clock.json", `"model": {`, `"modle": 1, "model": {`)
+			},
+			want: []string{"agents/clock.json:", "json (AS-JSON-001)", "modle", ">>>"},
+		},
+		{
+			name: "missing payload file",
+			spoil: func(t *testing.T, dir string) {
+				require.NoError(t, os.Remove(filepath.Join(dir, "tool-providers/datetime/1.0.0/linux-amd64/bin/datetime")))
+			},
+			want: []string{"tool-provider.json:", "AS-PROVIDER-001", "bin/datetime", ">>>"},
+		},
+		{
+			name: "wrong platform",
+			args: []string{"--platform", "linux/riscv64"},
+			want: []string{"linux/riscv64", "linux/amd64 or linux/arm64"},
+		},
+		{
+			name: "unknown target",
+			args: []string{"--target", "clok"},
+			want: []string{`no target "clok"`, "did you mean clock?", "datetime@1.0.0"},
+		},
+		{
+			name: "colliding path",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "tool-providers/datetime/1.0.0/tool-provider.json", "/opt/agentsuite/tool-providers/datetime/1.0.0", "/usr/local")
+				bin := filepath.Join(dir, "tool-providers/datetime/1.0.0/linux-amd64/bin")
+				require.NoError(t, os.WriteFile(filepath.Join(bin, "harness"), []byte("other"), 0o755))
+				resealed(t, dir)
+			},
+			want: []string{"usr/local/bin/harness", "harness", "datetime@1.0.0"},
+		},
+		{
+			name: "unreachable image",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "build-profiles/default.json", "registry.example/agentsuite/runtime-base", "127.0.0.1:1/nowhere")
+				resealed(t, dir)
+			},
+			want: []string{"build-profiles/default.json:", "127.0.0.1:1/nowhere", "--build-context", ">>>"},
+		},
+		{
+			name: "a store without the pinned digest",
+			args: []string{"--build-context", baseName + "=oci-layout://" + filepath.Join(world.images, "frontend") + "@" + layoutDigest(t, "frontend").String()},
+			want: []string{"build-profiles/default.json:", "build context " + baseName, "runtime base linux/amd64"},
+		},
+		{
+			name: "a tag instead of a digest",
+			spoil: func(t *testing.T, dir string) {
+				path := filepath.Join(dir, "build-profiles/default.json")
+				data, err := os.ReadFile(path)
+				require.NoError(t, err)
+				before, after, found := strings.Cut(string(data), "@sha256:")
+				require.True(t, found)
+				require.NoError(t, os.WriteFile(path, []byte(before+":latest"+after[64:]), 0o644))
+			},
+			want: []string{"build-profiles/default.json:", "runtime-base:latest", "digest"},
+		},
+		{
+			name: "another suite than the one stated",
+			args: []string{"--build-arg", "AGENTSUITE_DIGEST=sha256:" + strings.Repeat("0", 64)},
+			want: []string{"AGENTSUITE_DIGEST", "sha256:" + strings.Repeat("0", 64)},
+		},
+		{
+			name: "another epoch",
+			args: []string{"--build-arg", "SOURCE_DATE_EPOCH=1"},
+			want: []string{`SOURCE_DATE_EPOCH is "1"`, "sourceEpoch 1767225600"},
+		},
+		{
+			name: "unknown argument",
+			args: []string{"--build-arg", "AGENTSUITE_DIGST=x"},
+			want: []string{"AGENTSUITE_DIGST", "AGENTSUITE_DIGEST"},
+		},
+		{
+			name: "reserved label",
+			args: []string{"--label", "org.agentsuite.agent=other"},
+			want: []string{"org.agentsuite.agent"},
+		},
+		{
+			name: "build file with instructions",
+			spoil: func(t *testing.T, dir string) {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("# syntax=x\nFROM scratch\n"), 0o644))
+			},
+			want: []string{"Dockerfile", "AS-PATH-001"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := cloneSuite(t)
+			if test.spoil != nil {
+				test.spoil(t, dir)
+			}
+			name := world.registry.Host + "/bad/" + strings.ReplaceAll(test.name, " ", "-")
+			args := append([]string{"--output", "type=image,push=true,name=" + name}, test.args...)
+			if !hasContext(test.args) {
+				args = append(args, fromRegistry()[:2]...)
+			}
+			args = append(args, fromRegistry()[2:]...)
+			out, err := b.build(t, dir, args...)
+			require.Error(t, err)
+			for _, want := range test.want {
+				require.Contains(t, out.Stderr, want)
+			}
+			require.NotContains(t, out.Stderr, "panic")
+			require.Len(t, lines(out.Stderr, "ERROR: failed to build"), 1, out.Stderr)
+			require.False(t, pushed(t, name), "nothing may be pushed")
+		})
+	}
+}
+
+func hasContext(args []string) bool { return len(args) > 0 && args[0] == "--build-context" }

@@ -5,6 +5,8 @@
 package testenv
 
 import (
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -49,6 +51,18 @@ func Buildx(tb testing.TB, buildkitd *daemon.Buildkitd) *daemon.Buildx {
 	buildx, err := daemon.NewBuildx(tb.Context(), Tools(tb), tb.TempDir(), buildkitd)
 	require.NoError(tb, err)
 	return buildx
+}
+
+// StateDir returns a directory that a daemon's root can be and that is removed with the test. It lies below the build
+// folder, since the system's temporary directory may be of a file system that overlayfs does not work on.
+func StateDir(tb testing.TB) string {
+	tb.Helper()
+	parent := filepath.Join(Tools(tb).Checkout, "build", "state")
+	require.NoError(tb, os.MkdirAll(parent, 0o755))
+	dir, err := os.MkdirTemp(parent, "test-") //nolint:usetesting // TempDir does not lie there
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, os.RemoveAll(dir)) })
+	return dir
 }
 
 // Client returns a client of buildkitd that is closed with the test.

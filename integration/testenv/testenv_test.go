@@ -123,9 +123,7 @@ func TestNothingStays(t *testing.T) {
 // TestCrash holds that a daemon's cache outlives it where it is meant to, and that a daemon that ended by itself is told.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	root, err := os.MkdirTemp(filepath.Join(testenv.Tools(t).Checkout, "build"), "crash-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(root)) })
+	root := testenv.StateDir(t)
 	probe := buildProbe(t)
 	state := llb.Local("probe").File(llb.Mkfile("/hello", 0o644, []byte("hello")))
 	want := map[string]string{"hello": "hello"}

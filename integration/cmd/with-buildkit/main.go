@@ -1,6 +1,6 @@
 // Command with-buildkit runs another command beside a buildkitd and a registry of its own, which end with it:
 //
-//	with-buildkit [--root DIR] [--registry-port PORT] [--offline] -- COMMAND [ARGUMENT…]
+//	with-buildkit [--root DIR] [--registry-port PORT] -- COMMAND [ARGUMENT…]
 //
 // The command finds in its environment
 //
@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,11 +31,11 @@ import (
 	"github.com/agentsuite/agentsuite-llb/integration/daemon"
 )
 
-func main() {
-	var (
-		opts   options
-		status int
-	)
+func main() { os.Exit(execute()) }
+
+// execute runs what the command line says and returns the exit status.
+func execute() (status int) {
+	var opts options
 	cmd := &cobra.Command{
 		Use:           "with-buildkit [flags] -- COMMAND [ARGUMENT...]",
 		Short:         "Run a command beside a buildkitd and a registry of its own",
@@ -49,21 +50,19 @@ func main() {
 	cmd.Flags().StringVar(&opts.root, "root", "",
 		"keep the cache and the registry's content in this directory (default: a fresh one, removed afterwards)")
 	cmd.Flags().IntVar(&opts.registryPort, "registry-port", 0, "the registry's port on loopback (default: a free one)")
-	cmd.Flags().BoolVar(&opts.offline, "offline", false, "give buildkitd no network at all, the registry included")
 
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "with-buildkit: %v\n", err)
-		status = 2
+		return 2
 	}
-	os.Exit(status)
+	return status
 }
 
 type options struct {
 	root         string
 	registryPort int
-	offline      bool
 }
 
 // run starts the servers, runs the command, stops the servers, and returns the command's exit status. The error tells
@@ -99,7 +98,7 @@ func run(ctx context.Context, opts options, command []string) (status int, err e
 	say("registry %s listens on %s", tools.Registry, registry.Host)
 
 	buildkitd, err := daemon.StartBuildkitd(ctx, tools, daemon.BuildkitdOptions{
-		Root: root("buildkitd"), Registries: []string{registry.Host}, Offline: opts.offline,
+		Root: root("buildkitd"), Registries: []string{registry.Host},
 	})
 	if err != nil {
 		return 0, err
@@ -119,6 +118,10 @@ func run(ctx context.Context, opts options, command []string) (status int, err e
 
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// Without its servers it has nothing left to do. The kernel counts the end of the thread that forks as its parent's.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Env = append(os.Environ(), buildx.Environ()...)
 	cmd.Env = append(cmd.Env,

@@ -85,9 +85,18 @@ type checker struct {
 // are judged by what the files say of themselves; nothing is executed. The error is that of the
 // context, or an error that says that the files lead to more look-ups than any real image does.
 func Check(ctx context.Context, s Subject) ([]Finding, error) {
-	c := &checker{Subject: s, final: newResolver(ctx, s.Final), reported: map[string]bool{}}
-	c.configured = readConfiguration(s.Files, s.Platform.Architecture)
-	for _, b := range s.Bundles {
+	return newChecker(ctx, s).check(ctx)
+}
+
+func newChecker(ctx context.Context, s Subject) *checker {
+	return &checker{
+		Subject: s, final: newResolver(ctx, s.Final), reported: map[string]bool{},
+		configured: readConfiguration(s.Files, s.Platform.Architecture),
+	}
+}
+
+func (c *checker) check(ctx context.Context) ([]Finding, error) {
+	for _, b := range c.Bundles {
 		c.checkBasePaths(ctx, b)
 		for _, p := range slices.Sorted(maps.Keys(b.Objects)) {
 			c.checkObject(b, p, b.Objects[p])

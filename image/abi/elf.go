@@ -387,12 +387,12 @@ func (f *elfFile) offset(address uint64, what string) (uint64, error) {
 			return p.Off + (address - p.Vaddr), nil
 		}
 	}
-	return 0, malformed("%s lies in no segment", what)
+	return 0, malformed("no segment holds %s", what)
 }
 
 func (f *elfFile) bytes(offset, length uint64, what string) ([]byte, error) {
 	if offset > uint64(f.size) || length > uint64(f.size)-offset {
-		return nil, malformed("%s end behind the file's %d bytes", what, f.size)
+		return nil, malformed("the file's %d bytes end before %s", f.size, what)
 	}
 	raw := make([]byte, length)
 	if n, err := f.r.ReadAt(raw, int64(offset)); n < len(raw) {

@@ -193,7 +193,7 @@ func (c *checker) directories(b Bundle, by, root *object) []string {
 	if b.Runtime.ABI == abiMusl {
 		// To musl RPATH and RUNPATH are one, and both are inherited.
 		for o := by; o != nil; o = o.parent {
-			directories = append(directories, c.expandAll(cmpOrSlice(o.file.RunPath, o.file.RPath), o)...)
+			directories = append(directories, c.expandAll(firstNonEmpty(o.file.RunPath, o.file.RPath), o)...)
 		}
 	} else {
 		if len(by.file.RunPath) == 0 {
@@ -219,7 +219,7 @@ func effectiveRPath(o *object) []string {
 	return o.file.RPath
 }
 
-func cmpOrSlice(a, b []string) []string {
+func firstNonEmpty(a, b []string) []string {
 	if len(a) > 0 {
 		return a
 	}

@@ -12,7 +12,7 @@ import (
 const (
 	maxSymlinks   = 40
 	maxPathLength = 4096
-	maxLookups    = 50_000_000
+	maxLookups    = 10_000_000
 	maxKnown      = 1 << 17
 )
 
@@ -22,7 +22,7 @@ var errTooManyLookups = fmt.Errorf("what the bundles' native files need leads to
 type resolver struct {
 	ctx     context.Context
 	lookup  Lookup
-	lookups int
+	lookups int // that may still be made
 	err     error
 	known   map[string]resolved
 }
@@ -34,7 +34,7 @@ type resolved struct {
 }
 
 func newResolver(ctx context.Context, lookup Lookup) *resolver {
-	return &resolver{ctx: ctx, lookup: lookup, known: map[string]resolved{}}
+	return &resolver{ctx: ctx, lookup: lookup, lookups: maxLookups, known: map[string]resolved{}}
 }
 
 // resolve follows an absolute path to an entry that is no symlink and returns the entry's own path,
@@ -100,8 +100,8 @@ func (r *resolver) walk(name string) (string, Entry, bool) {
 // count accounts for the cost of a look-up, so that hostile files cannot make a check run for ever.
 func (r *resolver) count(cost int) {
 	before := r.lookups
-	r.lookups += cost
-	if r.lookups > maxLookups {
+	r.lookups -= cost
+	if r.lookups < 0 {
 		r.err = errTooManyLookups
 	}
 	if r.lookups/1024 != before/1024 && r.ctx.Err() != nil {

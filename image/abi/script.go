@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/shlex"
 
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
@@ -63,7 +64,7 @@ func (c *checker) checkProgram(b Bundle, p, what, program string) bool {
 // bundle's search path and then the image's PATH.
 func (c *checker) lookPath(b Bundle, directories []string, program string) (found string, looked []string, ok bool) {
 	if directories == nil {
-		directories = append(append([]string{}, b.SearchPath...), cmpOrSlice(c.Path, defaultPath)...)
+		directories = append(append([]string{}, b.SearchPath...), firstNonEmpty(c.Path, defaultPath)...)
 	}
 	for _, directory := range directories {
 		candidate := path.Join(directory, program)
@@ -138,7 +139,7 @@ func cutSplitOption(argument string) (rest string, found bool) {
 	if !ok || !strings.HasPrefix(options, "-") || strings.Trim(options[1:], "iv0") != "" {
 		return argument, false
 	}
-	return rest, true
+	return strings.TrimLeft(rest, " \t"), true
 }
 
-func runnable(e Entry) bool { return e.Type != "directory" && e.Mode&0o111 != 0 }
+func runnable(e Entry) bool { return e.Type != content.Directory && e.Mode&0o111 != 0 }

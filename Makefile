@@ -73,7 +73,7 @@ bench: packages tools programs rootfs ## benchmarks against the Dockerfile front
 
 .PHONY: packages
 packages: ## install the Debian packages that are missing, as root
-	@integration/scripts/packages.sh runc=runc git=git gcc=gcc,libc6-dev
+	@integration/scripts/packages.sh runc=runc mount=mount git=git gcc=gcc,libc6-dev
 
 .PHONY: tools
 tools: build/bin/.servers ## build the daemons and clients of the integration tests into build/bin

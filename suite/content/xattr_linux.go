@@ -1,0 +1,22 @@
+package content
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// hasCapability tells whether a file carries capabilities. Of all extended attributes of a file on
+// disk they alone would reach an image and change what the file may do there.
+func hasCapability(file *os.File) (bool, error) {
+	n, err := unix.Fgetxattr(int(file.Fd()), "security.capability", nil)
+	switch {
+	case err == nil:
+		return n > 0, nil
+	case errors.Is(err, unix.ENODATA), errors.Is(err, unix.ENOTSUP):
+		return false, nil
+	}
+	return false, fmt.Errorf("reading the capabilities of %s: %w", file.Name(), err)
+}

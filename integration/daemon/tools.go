@@ -40,28 +40,41 @@ func FindTools() (Tools, error) {
 		return Tools{}, err
 	}
 	tools := Tools{Checkout: checkout}
-	var problems []error
-
-	var missing []string
-	for name, path := range map[string]*string{
-		"buildkitd": &tools.Buildkitd,
-		"buildctl":  &tools.Buildctl,
-		"buildx":    &tools.Buildx,
-		"registry":  &tools.Registry,
+	var unbuilt, uninstalled []string
+	for _, program := range []struct {
+		name string
+		path *string
+	}{
+		{"buildkitd", &tools.Buildkitd},
+		{"buildctl", &tools.Buildctl},
+		{"buildx", &tools.Buildx},
+		{"registry", &tools.Registry},
 	} {
-		*path = filepath.Join(tools.BinDir(), name)
-		if _, err := os.Stat(*path); errors.Is(err, fs.ErrNotExist) {
-			missing = append(missing, name)
-		} else if err != nil {
-			problems = append(problems, err)
+		*program.path = filepath.Join(tools.BinDir(), program.name)
+		if _, err := os.Stat(*program.path); err != nil {
+			unbuilt = append(unbuilt, program.name)
 		}
 	}
-	if len(missing) > 0 {
-		problems = append(problems, fmt.Errorf("%s not found in %s: run `make tools` in %s",
-			strings.Join(missing, ", "), tools.BinDir(), checkout))
+	for _, program := range []struct {
+		name string
+		path *string
+	}{
+		{"runc", &tools.Runc},
+		{"mount", new(string)}, // the shell in front of buildkitd finds it by itself
+	} {
+		if *program.path, err = exec.LookPath(program.name); err != nil {
+			uninstalled = append(uninstalled, program.name)
+		}
 	}
-	if tools.Runc, err = exec.LookPath("runc"); err != nil {
-		problems = append(problems, fmt.Errorf("runc not found in PATH: run `make packages` in %s as root", checkout))
+
+	var problems []error
+	if len(unbuilt) > 0 {
+		problems = append(problems, fmt.Errorf("%s not found in %s: run `make tools` in %s",
+			strings.Join(unbuilt, ", "), tools.BinDir(), checkout))
+	}
+	if len(uninstalled) > 0 {
+		problems = append(problems, fmt.Errorf("%s not found in PATH: run `make packages` in %s as root",
+			strings.Join(uninstalled, ", "), checkout))
 	}
 	if uid := os.Geteuid(); uid != 0 {
 		problems = append(problems, fmt.Errorf(

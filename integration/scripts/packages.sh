@@ -31,4 +31,4 @@ fi
 echo "==> apt-get install ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
-apt-get -qq install --yes --no-install-recommends "${missing[@]}"
+apt-get -qq -o Dpkg::Use-Pty=0 install --yes --no-install-recommends "${missing[@]}"

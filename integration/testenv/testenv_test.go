@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,7 +143,9 @@ func TestCrash(t *testing.T) {
 
 	// Its own process is the one to whom only this daemon's configuration file belongs.
 	for _, pid := range processesWith(t, filepath.Join(root, "buildkitd.toml")) {
-		require.NoError(t, exec.Command("kill", "-9", pid).Run())
+		id, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(id, syscall.SIGKILL))
 	}
 	<-second.Done()
 	require.ErrorContains(t, second.Stop(), "buildkitd ended on its own (signal: killed); its log:\n")

@@ -70,3 +70,31 @@ type Selection struct {
 	// dependencies, each bundle once. For a tool provider image its own bundle is the first.
 	Bundles []Bundle
 }
+
+// graph makes the graph of a suite that has no problems.
+func (v *validation) graph() *Graph {
+	g := &Graph{
+		Index: v.index, Manifest: v.manifest.loaded(), Catalog: v.catalog.loaded(),
+		Agents:                   make(map[string]Loaded[Agent], len(v.agents)),
+		ToolProviders:            make(map[ProviderKey]Loaded[ToolProvider], len(v.providers)),
+		BuildProfiles:            make(map[string]Loaded[BuildProfile], len(v.profiles)),
+		Compositions:             make(map[CompositionKey]Loaded[Composition], len(v.compositions)),
+		ToolProviderCompositions: make(map[ToolProviderCompositionKey]Loaded[ToolProviderComposition], len(v.providerCompositions)),
+	}
+	for id, n := range v.agentByID {
+		g.Agents[id] = n.loaded()
+	}
+	for key, n := range v.providerByKey {
+		g.ToolProviders[key] = n.loaded()
+	}
+	for id, n := range v.profileByID {
+		g.BuildProfiles[id] = n.loaded()
+	}
+	for i, ref := range v.manifest.doc.Compositions {
+		g.Compositions[ref.key()] = v.compositions[i].loaded()
+	}
+	for i, ref := range v.manifest.doc.ToolProviderCompositions {
+		g.ToolProviderCompositions[ref.key()] = v.providerCompositions[i].loaded()
+	}
+	return g
+}

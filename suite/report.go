@@ -1,8 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -76,6 +79,36 @@ func counted(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// report counts what the documents that could be read declare.
+func (v *validation) report() *Report {
+	m := &v.manifest.doc
+	r := &Report{
+		Name: m.Name, Agents: len(m.Agents), ToolProviders: len(v.catalog.doc.ToolProviders),
+		ToolProviderCompositions: len(m.ToolProviderCompositions), Compositions: len(m.Compositions),
+		Problems: v.found.problems, Warnings: v.found.warnings, Omitted: v.found.omitted,
+	}
+	r.Capabilities, _ = v.derivedCapabilities()
+	platforms := map[string][]Platform{}
+	for i, ref := range m.Compositions {
+		n := v.compositions[i]
+		if ref.key() == (CompositionKey{}) || n.broken {
+			continue
+		}
+		platforms[ref.Agent] = append(platforms[ref.Agent], ref.Platform)
+		r.CompositionSelections = append(r.CompositionSelections, CompositionSelection{
+			Agent: ref.Agent, Platform: ref.Platform, BuildProfile: n.doc.BuildProfile, Path: n.path, Digest: n.digest,
+		})
+	}
+	slices.SortStableFunc(r.CompositionSelections, func(a, b CompositionSelection) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Platform.String(), b.Platform.String()))
+	})
+	for _, agent := range slices.Sorted(maps.Keys(platforms)) {
+		slices.SortFunc(platforms[agent], func(a, b Platform) int { return cmp.Compare(a.String(), b.String()) })
+		r.AgentPlatforms = append(r.AgentPlatforms, AgentPlatforms{Agent: agent, Platforms: slices.Compact(platforms[agent])})
+	}
+	return r
 }
 
 // MarshalJSON writes the result of validation as programs read it: valid, report, errors and warnings.

@@ -1,0 +1,133 @@
+package suite
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
+)
+
+// checkAgent checks an agent document and the files that it refers to (section 8).
+func (v *validation) checkAgent(n *node[Agent], f *findings) {
+	d, agent := &n.document, &n.doc
+	v.checkFile(d, "/instructions", agent.Instructions, f)
+	repetitions(agent.ToolProviders, ProviderRequirement.key, func(first, again int) {
+		d.report(f, problem.GraphDuplicate, strictjson.Pointer("toolProviders", again),
+			"tool provider %s is required twice; the first is toolProviders[%d]", agent.ToolProviders[again].key(), first)
+	})
+	repetitions(agent.Invokes, func(i Invocation) string { return i.Agent }, func(first, again int) {
+		d.report(f, problem.GraphInvokes, strictjson.Pointer("invokes", again, "agent"),
+			"agent %s is invoked by two edges; the first is invokes[%d]", agent.Invokes[again].Agent, first)
+	})
+	for i, edge := range agent.Invokes {
+		if edge.Agent != "" && edge.Agent == agent.ID {
+			d.report(f, problem.GraphInvokes, strictjson.Pointer("invokes", i, "agent"), "agent %s invokes itself; an edge leads to another agent", agent.ID)
+		}
+	}
+	checkExtensions(d, agent.Extensions, f)
+	v.lintAgent(n, f)
+}
+
+// checkFile holds a file reference against the file's bytes (section 6.2).
+func (v *validation) checkFile(d *document, pointer string, ref FileReference, f *findings) {
+	if ref.Path == "" {
+		return
+	}
+	entry, fault := v.regularFile(ref.Path)
+	switch {
+	case fault != "":
+		d.report(f, problem.GraphMissing, pointer+"/path", "%s", fault)
+	case ref.Digest != "" && entry.Digest != "" && entry.Digest != ref.Digest:
+		is, says := shortDigests(entry.Digest, ref.Digest)
+		d.report(f, problem.IDFile, pointer+"/digest", "%s is %s, the reference says %s; %s", ref.Path, is, says, sealHint)
+	}
+}
+
+// checkAgents holds what agents name against what the suite defines: other agents and tool providers.
+func (v *validation) checkAgents() {
+	for _, n := range unique(v.agents) {
+		for i, edge := range n.doc.Invokes {
+			if edge.Agent == "" || v.agentByID[edge.Agent] != nil || !v.manifest.sound("/agents") {
+				continue
+			}
+			n.report(&v.found, problem.GraphUnknown, strictjson.Pointer("invokes", i, "agent"),
+				"the suite has no agent %s%s", edge.Agent, v.instead(edge.Agent, names(v.agentByID)))
+		}
+		for i, required := range n.doc.ToolProviders {
+			v.checkRequirement(n, i, required.key())
+		}
+	}
+}
+
+func (v *validation) checkRequirement(n *node[Agent], i int, key ProviderKey) {
+	provider, known := v.providerByKey[key]
+	switch {
+	case key == (ProviderKey{}):
+	case !known && v.catalog.sound("/toolProviders"):
+		n.report(&v.found, problem.GraphUnknown, strictjson.Pointer("toolProviders", i),
+			"the tool provider catalog has no %s%s", key, v.insteadOfProvider(key))
+	case known && provider.sound("/variants") && len(provider.doc.Variants) == 0:
+		n.report(&v.found, problem.CompositionRemote, strictjson.Pointer("toolProviders", i),
+			"%s is only declared remotely; an agent needs a bundled variant, which %s does not have", key, provider.path)
+	}
+}
+
+// unique drops repetitions from a list of documents: two references may share one.
+func unique[T any](nodes []*node[T]) []*node[T] {
+	seen := make(map[*node[T]]bool, len(nodes))
+	list := make([]*node[T], 0, len(nodes))
+	for _, n := range nodes {
+		if !n.broken && !seen[n] {
+			seen[n] = true
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// maxSuggestions bounds for how many unknown names one that exists is looked for, and among how many:
+// a hostile suite could hold ten thousand of both.
+const maxSuggestions = 500
+
+// instead proposes the name that was probably meant, as the end of a message.
+func (v *validation) instead(name string, known iter.Seq[string]) string {
+	v.suggestions++
+	if v.suggestions > maxSuggestions {
+		return ""
+	}
+	sorted := slices.Sorted(known)
+	if suggestion, ok := problem.Suggest(name, sorted[:min(len(sorted), maxSuggestions)]); ok {
+		return "; did you mean " + suggestion + "?"
+	}
+	return ""
+}
+
+func names[T any](known map[string]*node[T]) iter.Seq[string] { return maps.Keys(known) }
+
+// insteadOfProvider proposes another version of the tool provider, or another name.
+func (v *validation) insteadOfProvider(key ProviderKey) string {
+	if versions := v.versionsOf(key.ID); len(versions) > 0 {
+		return "; of " + key.ID + " it has " + problem.Cut(strings.Join(versions, ", "))
+	}
+	return v.instead(key.String(), func(yield func(string) bool) {
+		for known := range v.providerByKey {
+			if !yield(known.String()) {
+				return
+			}
+		}
+	})
+}
+
+func (v *validation) versionsOf(id string) []string {
+	var versions []string
+	for known := range v.providerByKey {
+		if known.ID == id {
+			versions = append(versions, known.Version)
+		}
+	}
+	slices.Sort(versions)
+	return versions
+}

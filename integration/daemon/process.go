@@ -99,6 +99,11 @@ func (p *process) stop() error {
 // kill ends the whole process group at once and waits until it is gone.
 func (p *process) kill() {
 	p.asked.Store(true)
+	select {
+	case <-p.done:
+		return // its id may be another's by now
+	default:
+	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
 }

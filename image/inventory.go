@@ -25,6 +25,12 @@ type Inventory struct {
 	Entries []Entry `json:"entries"`
 }
 
+// Canonical returns the inventory in canonical form (RFC 8785), as an image embeds it. It is made from
+// Platform and Entries alone: the header of an inventory is always the same.
+func (inv *Inventory) Canonical() []byte {
+	return appendInventory(make([]byte, 0, inventorySize(inv.Entries)), inv.Platform, inv.Entries)
+}
+
 // appendInventory writes an inventory in canonical form (RFC 8785) without taking the way over a
 // generic JSON value: there may be hundreds of thousands of entries.
 func appendInventory(buf []byte, platform suite.Platform, entries []Entry) []byte {

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"runtime"
@@ -198,7 +199,7 @@ func (s *scanner) walkDir(ctx context.Context, dir string, tasks chan<- task) (b
 		if err != nil {
 			return nil, err
 		}
-		if !s.acceptable(p, name, info) {
+		if !s.scan.Admit(p, info.Mode().Type()) {
 			continue
 		}
 		index, err := s.add(handle, p, name, info)
@@ -242,14 +243,16 @@ func (s *scanner) names(handle *os.Root, dir string) ([]string, error) {
 	}
 }
 
-// acceptable tells whether an entry can be in an image at all, and records why not.
-func (s *scanner) acceptable(p, name string, info fs.FileInfo) bool {
+// Admit tells whether an entry of a type can be in an image at all, and records why not. Whoever makes
+// a scan of a filesystem calls it for every entry, and leaves out what it refuses with all that lies
+// below.
+func (s *Scan) Admit(p string, kind fs.FileMode) bool {
 	at := problem.Place{Path: problem.Printable(p)}
-	if !utf8.ValidString(name) {
+	if !utf8.ValidString(p) {
 		s.problem(problem.ImageEntryName, at, "/%s is no UTF-8, so no inventory can list it; rename or remove it in the image", p)
 		return false
 	}
-	if what, ok := foreignTypes[info.Mode().Type()]; ok {
+	if what, ok := foreignTypes[kind]; ok {
 		s.problem(problem.ImageEntryType, at,
 			"/%s is %s; an image holds directories, regular files and symlinks only, so build it without this entry", p, what)
 		return false
@@ -265,8 +268,21 @@ var foreignTypes = map[fs.FileMode]string{
 	fs.ModeIrregular:                  "of an unknown type",
 }
 
-func (s *scanner) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {
-	s.scan.Problems = append(s.scan.Problems, problem.New(rule, at, format, args...))
+// Append adds an admitted entry, and records what is wrong or odd about it.
+func (s *Scan) Append(e Entry) {
+	switch {
+	case e.Type == content.Symlink && !utf8.ValidString(e.LinkTarget):
+		s.problem(problem.ImageEntryName, problem.Place{Path: e.Path},
+			"/%s is a symlink to %s, which is no UTF-8, so no inventory can list it; change or remove it in the image", e.Path, e.LinkTarget)
+	case e.Type == content.File && e.Mode&(syscall.S_ISUID|syscall.S_ISGID) != 0:
+		s.Warnings = append(s.Warnings, newWarning(problem.SetIDFile, problem.Place{Path: e.Path},
+			"/%s has mode %04o; set-id gives nothing in a sandbox, which runs with no_new_privs, so leave the bit out of the image", e.Path, e.Mode))
+	}
+	s.Entries = append(s.Entries, e)
+}
+
+func (s *Scan) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {
+	s.Problems = append(s.Problems, problem.New(rule, at, format, args...))
 }
 
 func (s *scanner) add(handle *os.Root, p, name string, info fs.FileInfo) (index int, err error) {
@@ -283,18 +299,10 @@ func (s *scanner) add(handle *os.Root, p, name string, info fs.FileInfo) (index 
 		if e.LinkTarget, err = handle.Readlink(name); err != nil {
 			return 0, err
 		}
-		if !utf8.ValidString(e.LinkTarget) {
-			s.problem(problem.ImageEntryName, problem.Place{Path: p},
-				"/%s is a symlink to %s, which is no UTF-8, so no inventory can list it; change or remove it in the image", p, e.LinkTarget)
-		}
 	default:
 		e.Type, e.Size = content.File, info.Size()
-		if e.Mode&(syscall.S_ISUID|syscall.S_ISGID) != 0 {
-			s.scan.Warnings = append(s.scan.Warnings, newWarning(problem.SetIDFile, problem.Place{Path: p},
-				"/%s has mode %04o; set-id gives nothing in a sandbox, which runs with no_new_privs, so leave the bit out of the image", p, e.Mode))
-		}
 	}
-	s.scan.Entries = append(s.scan.Entries, e)
+	s.scan.Append(e)
 	return len(s.scan.Entries) - 1, nil
 }
 
@@ -402,42 +410,53 @@ func hasMagic(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("#!")) || bytes.HasPrefix(head, []byte("\x7fELF"))
 }
 
-// keepFiles keeps the bytes of the databases and of the loaders' configuration, under the paths that
-// they are known by. Such a path may be a symlink to the file.
-func (s *scanner) keepFiles() error {
+// Configuration maps the paths of the databases and of the loaders' configuration to the regular files
+// that they lead to: such a path may be a symlink. The entries must be complete and sorted. Their bytes
+// go into Files by way of [Scan.Keep].
+func (s *Scan) Configuration() map[string]string {
 	wanted := []string{passwdPath, groupPath}
-	for _, e := range s.scan.Entries {
+	for _, e := range s.Entries {
 		if abi.IsConfiguration(e.Path) {
 			wanted = append(wanted, e.Path)
 		}
 	}
+	files := map[string]string{}
 	for _, p := range wanted {
-		if err := s.keep(p); err != nil {
-			return err
+		if real, e, ok := tree(s.Entries).resolve(p); ok && e != nil && e.Type == content.File {
+			files[p] = real
 		}
 	}
-	return nil
+	return files
 }
 
-func (s *scanner) keep(p string) error {
-	real, e, ok := tree(s.scan.Entries).resolve(p)
-	if !ok || e == nil || e.Type != content.File {
-		return nil
-	}
-	file, err := openRegular(s.root, real)
-	if err != nil {
-		return fmt.Errorf("opening %s: %w", p, err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, s.limits.DatabaseBytes+1))
+// Keep reads what [Scan.Configuration] names at a path and puts it into Files, unless it has more
+// bytes than limit.
+func (s *Scan) Keep(p string, r io.Reader, limit int64) error {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", p, err)
 	}
-	if int64(len(data)) > s.limits.DatabaseBytes {
-		s.problem(problem.ImageLimit, problem.Place{Path: p}, "/%s is larger than %d bytes, the most that is read of a system's configuration", p, s.limits.DatabaseBytes)
+	if int64(len(data)) > limit {
+		s.problem(problem.ImageLimit, problem.Place{Path: p}, "/%s is larger than %d bytes, the most that is read of a system's configuration", p, limit)
 		return nil
 	}
-	s.scan.Files[p] = data
+	s.Files[p] = data
+	return nil
+}
+
+func (s *scanner) keepFiles() error {
+	files := s.scan.Configuration()
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		file, err := openRegular(s.root, files[p])
+		if err != nil {
+			return fmt.Errorf("opening %s: %w", p, err)
+		}
+		err = s.scan.Keep(p, file, s.limits.DatabaseBytes)
+		file.Close()
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -200,11 +200,12 @@ func (o *opening) archive(r io.Reader) error {
 		return err
 	}
 	o.done(FormContentTarGzip, l.tree, l.problems)
-	if len(l.problems) == 0 {
-		o.extracted = l.extracted
-		if o.digest {
-			o.wrap(part{l.digest, l.size})
-		}
+	if len(l.problems) > 0 {
+		return l.extracted.discard()
+	}
+	o.extracted = l.extracted
+	if o.digest {
+		o.wrap(part{l.digest, l.size})
 	}
 	return nil
 }

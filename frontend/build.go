@@ -57,7 +57,7 @@ func run(ctx context.Context, c client.Client, find executableFunc) (*client.Res
 
 	images := newImages(b, s)
 	result, err := b.docker.Build(ctx, func(ctx context.Context, platform *ocispecs.Platform, _ int) (*dockerui.BuildResult, error) {
-		return images.build(ctx, *platform)
+		return images.make(ctx, *platform)
 	})
 	if err != nil {
 		return nil, newExcerpts(s.index, nil).withExcerpts(err)

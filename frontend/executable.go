@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/distribution/reference"
 	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/client/llb/sourceresolver"
 	"github.com/moby/buildkit/frontend/gateway/client"
@@ -80,11 +81,15 @@ func ownReference(ctx context.Context, c client.Client, build ocispecs.Platform)
 	if err != nil {
 		return llb.State{}, err
 	}
-	pinned, err := withDigest(ref, dgst)
+	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
 		return llb.State{}, err
 	}
-	return llb.Image(pinned, llb.Platform(build)), nil
+	pinned, err := reference.WithDigest(reference.TrimNamed(named), dgst)
+	if err != nil {
+		return llb.State{}, err
+	}
+	return llb.Image(pinned.String(), llb.Platform(build)), nil
 }
 
 // fromClient runs the tools from the binary that the client offers as [LocalExecutable]. It is copied

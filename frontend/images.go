@@ -43,8 +43,8 @@ func newImages(b *build, s *source) *images {
 	return &images{build: b, source: s, warned: map[problem.Warning]bool{}}
 }
 
-// build plans and solves the image of one platform.
-func (im *images) build(ctx context.Context, requested ocispecs.Platform) (*dockerui.BuildResult, error) {
+// make plans and solves the image of one platform.
+func (im *images) make(ctx context.Context, requested ocispecs.Platform) (*dockerui.BuildResult, error) {
 	platform, err := suitePlatform(requested)
 	if err != nil {
 		return nil, err

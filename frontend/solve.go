@@ -7,6 +7,7 @@ import (
 	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/frontend/dockerui"
 	"github.com/moby/buildkit/frontend/gateway/client"
+	"github.com/moby/buildkit/identity"
 	spb "github.com/moby/buildkit/sourcepolicy/pb"
 
 	agentllb "github.com/agentsuite/agentsuite-llb/llb"
@@ -17,10 +18,22 @@ import (
 type solver struct {
 	client client.Client
 	cache  []client.CacheOptionsEntry
+	// local is the identity of the local sources of this build. With one for all of its solves they are
+	// the same operations in each, and are transferred once.
+	local string
 }
 
 func newSolver(bc *dockerui.Client) solver {
-	return solver{client: bc.GatewayClient(), cache: bc.CacheImports}
+	return solver{client: bc.GatewayClient(), cache: bc.CacheImports, local: identity.NewID()}
+}
+
+// define encodes a state as this build's solves do.
+func (s solver) define(ctx context.Context, state llb.State) (*llb.Definition, error) {
+	def, err := state.Marshal(ctx, llb.WithCaps(s.client.BuildOpts().LLBCaps), llb.LocalUniqueID(s.local))
+	if err != nil {
+		return nil, fmt.Errorf("encoding a build step: %w", err)
+	}
+	return def, nil
 }
 
 // solve solves a state. The daemon refuses every source that is not among the allowed states'.
@@ -39,9 +52,9 @@ func (s solver) request(ctx context.Context, state llb.State, allowed []llb.Stat
 	if err != nil {
 		return nil, err
 	}
-	def, err := state.Marshal(ctx, llb.WithCaps(s.client.BuildOpts().LLBCaps))
+	def, err := s.define(ctx, state)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a build step: %w", err)
+		return nil, err
 	}
 	request.Definition = def.ToPB()
 	request.CacheImports = s.cache

@@ -41,7 +41,11 @@ func (b *build) openSource(ctx context.Context) (*source, error) {
 		opened:  b.executable.Open(*main, b.constraints...),
 		allowed: []llb.State{*main, b.executable.State},
 	}
-	if s.vertex, err = vertex(ctx, s.opened); err != nil {
+	def, err := b.solver.define(ctx, s.opened)
+	if err != nil {
+		return nil, err
+	}
+	if s.vertex, err = def.Head(); err != nil {
 		return nil, err
 	}
 	ref, err := b.solver.evaluate(ctx, s.opened, s.allowed)
@@ -57,14 +61,6 @@ func (b *build) openSource(ctx context.Context) (*source, error) {
 	}
 	s.graph, s.report, err = suite.Validate(ctx, s.index, content.DefaultLimits())
 	return s, err
-}
-
-func vertex(ctx context.Context, state llb.State) (digest.Digest, error) {
-	def, err := state.Marshal(ctx)
-	if err != nil {
-		return "", fmt.Errorf("encoding a build step: %w", err)
-	}
-	return def.Head()
 }
 
 // checkDigest compares the suite's digest with the one that the build expects.

@@ -44,26 +44,26 @@ func (c *checker) header(root *node) bool {
 
 func (c *checker) member(n *node, name string, v *strictjson.Value, rule *problem.Rule) bool {
 	c.path = append(c.path, step{name: name, index: -1})
-	ok := c.check(n, v, rule, "")
+	ok := c.check(n, v, rule, nil)
 	c.path = c.path[:len(c.path)-1]
 	return ok
 }
 
 // check evaluates a node for a value and reports what is wrong. The rule is that of the schema that
-// led here; because qualifies the object in problems of a conditional schema.
-func (c *checker) check(n *node, v *strictjson.Value, rule *problem.Rule, because string) bool {
+// led here, and condition the one that put a conditional schema in force.
+func (c *checker) check(n *node, v *strictjson.Value, rule *problem.Rule, condition *node) bool {
 	if n.rule != nil {
 		rule = n.rule
 	}
 	if !c.kind(n, v) {
 		return false
 	}
-	if n.ref != nil && !c.check(n.ref, v, rule, because) {
+	if n.ref != nil && !c.check(n.ref, v, rule, condition) {
 		return false
 	}
 	switch v.Kind {
 	case strictjson.Object:
-		return c.object(n, v, rule, because)
+		return c.object(n, v, rule, condition)
 	case strictjson.Array:
 		return c.array(n, v, rule)
 	default:
@@ -101,6 +101,10 @@ func article(kind string) string {
 // scalar reports the first thing that is wrong with a string, number or boolean.
 func (c *checker) scalar(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 	if len(n.enum) > 0 && !slices.ContainsFunc(n.enum, func(l literal) bool { return l.equals(v) }) {
+		if c.silent > 0 {
+			// Most conditions fail here, and need no words.
+			return false
+		}
 		return c.fail(rule, v, "%s %s; %s", c.subject(), c.is(v), n.permitted(rule))
 	}
 	if n.format != nil {
@@ -170,7 +174,7 @@ func (c *checker) array(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 		c.path = append(c.path, step{})
 		for i, item := range v.Items {
 			c.path[len(c.path)-1].index = i
-			ok = c.check(n.items, item, rule, "") && ok
+			ok = c.check(n.items, item, rule, nil) && ok
 		}
 		c.path = c.path[:len(c.path)-1]
 	}
@@ -227,31 +231,34 @@ func appendKey(b []byte, v *strictjson.Value) []byte {
 	}
 }
 
-func (c *checker) object(n *node, v *strictjson.Value, rule *problem.Rule, because string) bool {
+func (c *checker) object(n *node, v *strictjson.Value, rule *problem.Rule, condition *node) bool {
 	ok := true
 	var meant []string
-	for i := range v.Members {
-		m := &v.Members[i]
-		member, known := n.members[m.Name]
-		switch {
-		case !known && n.closed:
-			meant = append(meant, c.unknown(n, v, m))
-			ok = false
-		case known && member.forbidden:
-			c.path = append(c.path, step{name: m.Name, index: -1})
-			ok = c.failAt(rule, m.NameOffset, "member %q does not belong in %s%s", m.Name, c.parent(), because)
-			c.path = c.path[:len(c.path)-1]
-		case known:
-			ok = c.member(member, m.Name, m.Value, rule) && ok
+	if n.closed {
+		for i := range v.Members {
+			m := &v.Members[i]
+			if member, known := n.members[m.Name]; known {
+				ok = c.known(member, v, m, rule, condition) && ok
+			} else {
+				meant = append(meant, c.unknown(n, v, m))
+				ok = false
+			}
+		}
+	} else {
+		// Parts of conditionals name few members of many.
+		for _, name := range n.names {
+			if i := slices.IndexFunc(v.Members, func(m strictjson.Member) bool { return m.Name == name }); i >= 0 {
+				ok = c.known(n.members[name], v, &v.Members[i], rule, condition) && ok
+			}
 		}
 	}
 	missing := problem.JSONMissingMember
-	if because != "" {
+	if condition != nil {
 		missing = rule
 	}
 	for _, name := range n.required {
 		if _, has := v.Member(name); !has && !slices.Contains(meant, name) {
-			ok = c.failAt(missing, v.Offset, "missing member %q in %s%s", name, c.subject(), because)
+			ok = c.failAt(missing, v.Offset, "missing member %q in %s%s", name, c.subject(), because(condition, v))
 		}
 	}
 	for _, d := range n.dependents {
@@ -271,6 +278,18 @@ func (c *checker) object(n *node, v *strictjson.Value, rule *problem.Rule, becau
 		ok = c.failAt(rule, v.Offset, "%s has none of the members %s; expected at least one", c.subject(), list(n.anyRequired, "and"))
 	}
 	return c.parts(n, v, rule) && ok
+}
+
+func (c *checker) known(member *node, object *strictjson.Value, m *strictjson.Member, rule *problem.Rule, condition *node) bool {
+	if !member.forbidden {
+		return c.member(member, m.Name, m.Value, rule)
+	}
+	if c.failed[m.Value] {
+		return false
+	}
+	c.path = append(c.path, step{name: m.Name, index: -1})
+	defer func() { c.path = c.path[:len(c.path)-1] }()
+	return c.failAt(rule, m.NameOffset, "member %q does not belong in %s%s", m.Name, c.parent(), because(condition, object))
 }
 
 // unknown reports a member that the schema does not name. It returns the name that was probably meant,
@@ -300,7 +319,7 @@ func (c *checker) unknown(n *node, v *strictjson.Value, m *strictjson.Member) st
 func (c *checker) parts(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 	ok := true
 	for _, part := range n.all {
-		ok = c.check(part, v, rule, "") && ok
+		ok = c.check(part, v, rule, nil) && ok
 	}
 	if n.condition == nil || c.undecided(n.condition, v) {
 		return ok
@@ -310,7 +329,7 @@ func (c *checker) parts(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 		branch = n.then
 	}
 	if branch != nil {
-		ok = c.check(branch, v, rule, because(n.condition, v)) && ok
+		ok = c.check(branch, v, rule, n.condition) && ok
 	}
 	return ok
 }
@@ -327,11 +346,14 @@ func (c *checker) undecided(condition *node, v *strictjson.Value) bool {
 func (c *checker) tries(n *node, v *strictjson.Value) bool {
 	c.silent++
 	defer func() { c.silent-- }()
-	return c.check(n, v, problem.JSONValue, "")
+	return c.check(n, v, problem.JSONValue, nil)
 }
 
-// because names the members that a condition asked about, to follow the object's name.
+// because names the members that a condition, if there is one, asked about, to follow the object's name.
 func because(condition *node, v *strictjson.Value) string {
+	if condition == nil {
+		return ""
+	}
 	var parts []string
 	for _, name := range condition.names {
 		state := "absent"
@@ -429,12 +451,16 @@ func (n *node) orElse(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
+// maxExactInteger is the bound of integers that have no bound of their own: beyond it, doubles have
+// gaps.
+const maxExactInteger = 1<<53 - 1
+
 func (n *node) bounds() string {
 	switch {
 	case n.expected != "":
 		return n.expected
-	case n.maximum == nil:
-		return fmt.Sprintf("an integer of at least %d", *n.minimum)
+	case *n.maximum == maxExactInteger:
+		return fmt.Sprintf("an integer of at least %d that an IEEE double holds", *n.minimum)
 	default:
 		return fmt.Sprintf("an integer from %d to %d", *n.minimum, *n.maximum)
 	}

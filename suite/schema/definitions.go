@@ -43,6 +43,7 @@ var definitions = map[string]definition{
 	"eval-case.schema.json":      {rule: problem.EvalCase},
 	"assertions":                 {rule: problem.EvalLimit},
 	"assertion":                  {rule: problem.EvalAssertion},
+	"assertionType":              {expected: "contains, notContains, regex, toolCalled, toolNotCalled, llmJudge or the identifier of an extension's type"},
 	"extensionAssertionCritical": {expected: "false: an assertion of a type that this draft does not define cannot be critical"},
 
 	"pinnedImage": {rule: problem.ImagePin},

@@ -115,7 +115,7 @@ func (t *translator) translate(s *jsonschema.Schema) *node {
 	refuseUnknownKeywords(s)
 	definition := definitions[definitionName(s.Location)]
 	n.rule, n.expected = definition.rule, definition.expected
-	if n.expected == "" && (s.Pattern != nil || s.Format != nil) {
+	if n.expected == "" && (s.Pattern != nil || s.Format != nil || s.MinLength != nil && *s.MinLength > 1) {
 		n.expected = phrase(s.Description)
 	}
 	t.general(n, s)
@@ -130,6 +130,10 @@ func (t *translator) translate(s *jsonschema.Schema) *node {
 		n.pattern, n.minLength, n.maxLength = nil, none, none
 	}
 	n.ref, n.not = t.translate(s.Ref), t.translate(s.Not)
+	if n.not != nil && n.not.ref != nil {
+		// The definition says what is not permitted.
+		n.not = n.not.ref
+	}
 	for _, part := range s.AllOf {
 		n.all = append(n.all, t.translate(part))
 	}
@@ -179,7 +183,7 @@ func refuseUnknownKeywords(s *jsonschema.Schema) {
 	manyTypes := s.Types != nil && len(s.Types.ToStrings()) > 1
 	unknownFormat := s.Format != nil && formats[s.Format.Name] == nil
 	switch {
-	case anyOfOther, additional, manyTypes, unknownFormat,
+	case anyOfOther, additional, manyTypes, unknownFormat, (s.Minimum == nil) != (s.Maximum == nil),
 		s.RecursiveRef != nil, s.DynamicRef != nil, s.OneOf != nil,
 		s.MaxProperties != nil, s.MinProperties != nil, s.PropertyNames != nil, s.PatternProperties != nil,
 		s.Dependencies != nil, s.DependentSchemas != nil, s.UnevaluatedProperties != nil,
@@ -187,7 +191,7 @@ func refuseUnknownKeywords(s *jsonschema.Schema) {
 		s.PrefixItems != nil, s.UnevaluatedItems != nil,
 		s.ContentEncoding != nil, s.ContentMediaType != nil, s.ContentSchema != nil,
 		s.ExclusiveMaximum != nil, s.ExclusiveMinimum != nil, s.MultipleOf != nil:
-		panic("schema: " + s.Location + " uses a keyword that the evaluation does not know")
+		panic("schema: " + s.Location + " uses keywords in a way that the evaluation does not know")
 	}
 }
 

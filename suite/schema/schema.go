@@ -27,14 +27,13 @@ const MaxProblems = 100
 // Check holds a document against the schema of a media type, for which there must be one. A document
 // that states another schemaVersion or mediaType has that one problem only.
 func Check(doc *strictjson.Document, mediaType string) []problem.Problem {
-	name, ok := schemas.ForMediaType(mediaType)
+	root, ok := embedded()[mediaType]
 	if !ok {
 		panic(fmt.Sprintf("schema: there is no schema for media type %q", mediaType))
 	}
 	c := &checker{doc: doc}
-	root := embedded()[name]
 	if c.header(root) {
-		c.check(root, doc.Root, problem.JSONValue, "")
+		c.check(root, doc.Root, problem.JSONValue, nil)
 	}
 	if c.more {
 		c.problems = append(c.problems, problem.New(problem.JSONLimit, doc.Place(""),
@@ -43,12 +42,13 @@ func Check(doc *strictjson.Document, mediaType string) []problem.Problem {
 	return c.problems
 }
 
-// embedded holds the translated schemas of package schemas by name.
+// embedded holds the translated schemas of package schemas by the media type that they are for.
 var embedded = sync.OnceValue(func() map[string]*node {
 	t := translator{seen: map[*jsonschema.Schema]*node{}}
 	nodes := map[string]*node{}
-	for name, compiled := range compileEmbedded() {
-		nodes[name] = t.translate(compiled)
+	for _, compiled := range compileEmbedded() {
+		root := t.translate(compiled)
+		nodes[root.members["mediaType"].enum[0].text] = root
 	}
 	return nodes
 })

@@ -38,7 +38,7 @@ func Compile(toolSchema []byte) error {
 		first := problems[0]
 		return fmt.Errorf("line %d, column %d: %s", first.Line, first.Column, first.Message)
 	}
-	const location = "tool-schema:input-or-output"
+	const location = "tool:///schema.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(refusingLoader{})

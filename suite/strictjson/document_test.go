@@ -41,7 +41,7 @@ func TestPlace(t *testing.T) {
 		{"/list/9/a", false, 3, 10, 3, 2},
 		{"/list/01", false, 3, 10, 3, 2},
 		{"/list/-", false, 3, 10, 3, 2},
-		{"/list/1/a~1b/c", false, 3, 21, 3, 14},
+		{"/list/1/a~1b/c", false, 3, 22, 3, 15},
 		{"/name/x", false, 2, 11, 2, 3},
 		{"no pointer", false, 1, 1, 1, 1},
 	} {

@@ -31,7 +31,6 @@ func Parse(path string, data []byte, limits Limits) (*Document, []problem.Proble
 		// stay in memory while it is checked, so a copy of their text would double that.
 		p.text = unsafe.String(&data[0], len(data))
 	}
-	p.slab = make([]Value, 0, min(max(len(data)/28, 8), 512))
 	root := p.document()
 	if p.more {
 		p.problems = append(p.problems, p.problem(problem.JSONLimit, 0, "",
@@ -188,7 +187,7 @@ func (p *parser) newValue(kind Kind, offset int) *Value {
 	v := &p.discarded
 	if !p.over {
 		if len(p.slab) == cap(p.slab) {
-			p.slab = make([]Value, 0, 256)
+			p.slab = make([]Value, 0, p.expected(bytesPerValue))
 		}
 		p.slab = p.slab[:len(p.slab)+1]
 		v = &p.slab[len(p.slab)-1]
@@ -287,7 +286,7 @@ func (p *parser) object() *Value {
 		return &p.discarded
 	}
 	p.duplicates(members)
-	v.Members, v.End = cut(&p.memberSlab, members), p.pos
+	v.Members, v.End = cut(&p.memberSlab, members, p.expected(bytesPerMember)), p.pos
 	return v
 }
 
@@ -369,19 +368,32 @@ func (p *parser) array() *Value {
 	if p.over {
 		return &p.discarded
 	}
-	v.Items, v.End = cut(&p.itemSlab, items), p.pos
+	v.Items, v.End = cut(&p.itemSlab, items, p.expected(bytesPerItem)), p.pos
 	return v
 }
 
-// cut copies values into a slab and returns the copy; empty for none, never nil.
-func cut[T any](slab *[]T, values []T) []T {
-	free := cap(*slab) - len(*slab)
-	if len(values) > free {
-		*slab = make([]T, 0, max(len(values), 64))
+// cut copies values into a slab and returns the copy. A slab that is full is followed by one for as
+// many values as are expected.
+func cut[T any](slab *[]T, values []T, expected int) []T {
+	if len(values) > cap(*slab)-len(*slab) {
+		*slab = make([]T, 0, max(len(values), expected))
 	}
 	start := len(*slab)
 	*slab = append(*slab, values...)
 	return (*slab)[start:len(*slab):len(*slab)]
+}
+
+// How much text a value, a member and an element of an array usually take.
+const (
+	bytesPerValue  = 24
+	bytesPerMember = 28
+	bytesPerItem   = 96
+)
+
+// expected tells for how many values the next slab should have room, by the text that is left.
+func (p *parser) expected(bytesPerOne int) int {
+	const least, most = 4, 512
+	return min(max((len(p.data)-p.pos)/bytesPerOne, least), most)
 }
 
 func (p *parser) line(offset int) int {

@@ -48,6 +48,6 @@ func (v *validation) checkCapabilities() {
 	}
 	if !reserved {
 		v.manifest.report(&v.found, problem.CapabilityMissing, "/capabilities",
-			"the tool providers imply the capabilities [%s], the suite declares [%s]; %s", strings.Join(derived, ", "), strings.Join(declared, ", "), sealHint)
+			"the tool providers imply the capabilities [%s], the suite declares [%s]; %s", strings.Join(derived, ", "), strings.Join(declared, ", "), capabilityHint)
 	}
 }

@@ -49,7 +49,8 @@ func (v *validation) checkCompositions() {
 			continue
 		}
 		checked[n] = true
-		if n.doc.Agent != ref.Agent {
+		if known && (n.doc.Agent != ref.Agent || agent.doc.ID != ref.Agent) {
+			// One of the three names is wrong, which has been reported; what the agent requires is not known.
 			agent = nil
 		}
 		v.checkRecords(n, agent)
@@ -97,11 +98,18 @@ func (v *validation) checkRecords(n *node[Composition], agent *node[Agent]) {
 		return
 	}
 	for _, r := range agent.doc.ToolProviders {
-		if key := r.key(); key != (ProviderKey{}) && !resolved[key] && !replaced[key] {
+		if key := r.key(); key != (ProviderKey{}) && !resolved[key] && !replaced[key] && v.composable(key) {
 			replaced[key] = true
 			n.report(&v.found, problem.CompositionUnmet, "/toolProviders", "agent %s requires %s, which the composition does not resolve; add a record for it", agent.doc.ID, key)
 		}
 	}
+}
+
+// composable tells whether a required tool provider can be resolved at all. Where it cannot, the
+// requirement is the fault, and has been reported.
+func (v *validation) composable(key ProviderKey) bool {
+	provider, known := v.providerByKey[key]
+	return known && (!provider.sound("/variants") || len(provider.doc.Variants) > 0) || !known && !v.catalog.sound("/toolProviders")
 }
 
 func (v *validation) reportAmbient(n *node[Composition], i int, key ProviderKey, agent *node[Agent], resolved, replaced map[ProviderKey]bool) {

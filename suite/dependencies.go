@@ -66,8 +66,15 @@ func (v *validation) checkDependencies() {
 	findCycles(v.bundleList)
 	for i := range v.bundleList {
 		b := &v.bundleList[i]
-		for j := range b.variant.Dependencies {
-			v.checkDependency(b, j)
+		named := make(map[ProviderKey]int, len(b.variant.Dependencies))
+		for _, dependency := range b.variant.Dependencies {
+			named[dependency.key()]++
+		}
+		for j, dependency := range b.variant.Dependencies {
+			// Of a dependency that is named twice it is not known which one is meant.
+			if named[dependency.key()] == 1 {
+				v.checkDependency(b, j)
+			}
 		}
 	}
 	v.reportCycles()

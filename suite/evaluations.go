@@ -184,6 +184,7 @@ func (v *validation) checkSubtrees(trees *evaluationTrees) {
 		return
 	}
 	ownerless := map[string]bool{}
+	stray := ""
 	for _, entry := range v.index.Below(evaluationsRoot) {
 		tree, _ := subtreeOf(entry.Path)
 		if entry.Path == tree && entry.Type != content.Directory || v.excused(entry.Path) {
@@ -198,7 +199,9 @@ func (v *validation) checkSubtrees(trees *evaluationTrees) {
 			}
 		case files[entry.Path], trees.unclear[tree]:
 		case entry.Type == content.Directory && (entry.Path == tree || entry.Path == tree+"/cases"):
+		case stray != "" && isBelow(entry.Path, stray):
 		default:
+			stray = entry.Path
 			v.found.add(problem.EvalStray, problem.Place{Path: entry.Path}, "an evaluation subtree holds its index and the cases that it lists; remove this %s, or list it in %s/index.json", entry.Type, tree)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,6 +148,17 @@ func (f *fixture) insert(t testing.TB, path, before, text string) {
 	f.put(path, old[:i]+text+old[i:])
 }
 
+// replaceAll changes every occurrence of a text in a file.
+func (f *fixture) replaceAll(path, old, new string) {
+	f.put(path, strings.ReplaceAll(string(f.texts[path]), old, new))
+}
+
+// listPayload adds a file of a payload's bin directory to the inventory of every variant.
+func (f *fixture) listPayload(path, name, text string) {
+	f.replaceAll(path, `"files": [`, `"files": [
+        {"path": "bin/`+name+`", "type": "file", "mode": 420, "uid": 0, "gid": 0, "size": `+strconv.Itoa(len(text))+`, "digest": "`+digest.FromString(text).String()+`"},`)
+}
+
 // index is what reading the suite would have given.
 func (f *fixture) index() *content.Index {
 	x := &content.Index{Form: content.FormDirectory, Texts: map[string][]byte{}}
@@ -172,11 +184,13 @@ func (f *fixture) write(t testing.TB, dir string) {
 		e, name := f.entries[path], filepath.Join(dir, filepath.FromSlash(path))
 		switch e.Type {
 		case content.Directory:
-			require.NoError(t, os.MkdirAll(name, os.FileMode(e.Mode)))
+			require.NoError(t, os.MkdirAll(name, 0o700))
+			require.NoError(t, os.Chmod(name, os.FileMode(e.Mode)))
 		case content.Symlink:
 			require.NoError(t, os.Symlink(e.LinkTarget, name))
 		case content.File:
-			require.NoError(t, os.WriteFile(name, f.texts[path], os.FileMode(e.Mode)))
+			require.NoError(t, os.WriteFile(name, f.texts[path], 0o600))
+			require.NoError(t, os.Chmod(name, os.FileMode(e.Mode)))
 		default:
 			t.Fatalf("no directory in git can hold %s, a %s", path, e.Type)
 		}

@@ -7,8 +7,12 @@ import (
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
 )
 
-// sealHint tells an author how stale digests are brought up to date.
-const sealHint = `run "agentsuite-llb seal" to refresh digests`
+// Hints that tell an author how what sealing computes is brought up to date.
+const (
+	sealHint       = `run "agentsuite-llb seal" to refresh digests`
+	recordHint     = `run "agentsuite-llb seal" to record what is there`
+	capabilityHint = `run "agentsuite-llb seal" to derive them`
+)
 
 // checkIdentities holds every reference of the suite manifest and of the catalog against the document
 // that it names, and makes the documents known by the identities in the references.
@@ -18,23 +22,18 @@ func (v *validation) checkIdentities() {
 	v.checkDigest(manifest, "/toolProviderCatalog/digest", m.ToolProviderCatalog.Digest, catalog)
 
 	v.agentByID = make(map[string]*node[Agent], len(m.Agents))
-	for i, ref := range m.Agents {
-		n := v.agents[i]
+	for _, i := range v.checkAgentPaths() {
+		ref, n := m.Agents[i], v.agents[i]
 		v.checkDigest(manifest, strictjson.Pointer("agents", i, "digest"), ref.Digest, &n.document)
 		v.checkMember(manifest, strictjson.Pointer("agents", i, "id"), "id", ref.ID, n.doc.ID, n.path)
-		know(v.agentByID, ref.ID, n)
+	}
+	for i, ref := range m.Agents {
+		know(v.agentByID, ref.ID, v.agents[i])
 	}
 	repetitions(m.Agents, func(r ManifestReference) string { return r.ID }, func(first, again int) {
 		manifest.report(&v.found, problem.GraphDuplicate, strictjson.Pointer("agents", again, "id"),
 			"agent %s is listed twice; the first is agents[%d]", m.Agents[again].ID, first)
 	})
-	repetitions(m.Agents, func(r ManifestReference) string { return r.Path }, func(first, again int) {
-		if m.Agents[first].ID != m.Agents[again].ID {
-			manifest.report(&v.found, problem.GraphDuplicate, strictjson.Pointer("agents", again, "path"),
-				"%s is already agent %s; each agent has a document of its own", m.Agents[again].Path, m.Agents[first].ID)
-		}
-	})
-
 	v.profileByID = make(map[string]*node[BuildProfile], len(m.BuildProfiles))
 	for i, ref := range m.BuildProfiles {
 		n := v.profiles[i]
@@ -85,6 +84,27 @@ func (v *validation) checkIdentities() {
 		catalog.report(&v.found, problem.GraphDuplicate, strictjson.Pointer("toolProviders", again),
 			"tool provider %s is listed twice; the first is toolProviders[%d]", entries[again].key(), first)
 	})
+}
+
+// checkAgentPaths refuses one document for two agents. It returns the references that are left to be
+// held against theirs: one that claims another agent's document has nothing else wrong.
+func (v *validation) checkAgentPaths() []int {
+	refs := v.manifest.doc.Agents
+	claimed := map[int]bool{}
+	repetitions(refs, func(r ManifestReference) string { return r.Path }, func(first, again int) {
+		if refs[first].ID != refs[again].ID {
+			claimed[again] = true
+			v.manifest.report(&v.found, problem.GraphDuplicate, strictjson.Pointer("agents", again, "path"),
+				"%s is already the document of agent %s; each agent has its own", refs[again].Path, refs[first].ID)
+		}
+	})
+	var rest []int
+	for i := range refs {
+		if !claimed[i] {
+			rest = append(rest, i)
+		}
+	}
+	return rest
 }
 
 // know registers a document under an identity. The first of two that claim one keeps it.

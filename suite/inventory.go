@@ -45,7 +45,7 @@ func (v *validation) checkInventory(n *node[ToolProvider], i int, f *findings) {
 	for _, e := range payload {
 		name := e.Path[len(x.PayloadRoot)+1:]
 		if _, ok := listed[name]; !ok && e.Type != content.Directory && !v.excused(e.Path) {
-			n.report(f, problem.PayloadUnlisted, at+"/files", `%s is in the payload and not in the inventory; run "agentsuite-llb seal" to list it, or remove it`, e.Path)
+			n.report(f, problem.PayloadUnlisted, at+"/files", "%s is in the payload and not in the inventory; remove it, or %s", e.Path, recordHint)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (v *validation) checkEntry(n *node[ToolProvider], x *Variant, e *InventoryE
 	}
 	found, ok := v.index.Entry(full)
 	if !ok {
-		n.report(f, problem.PayloadMissing, pointer("path"), "%s is in the inventory and not in the payload; add it, or run \"agentsuite-llb seal\" to list what is there", full)
+		n.report(f, problem.PayloadMissing, pointer("path"), "%s is in the inventory and not in the payload; add it, or %s", full, recordHint)
 		return
 	}
 	if e.LinkTarget != "" && !linkStaysBelow(x.PayloadRoot, full, e) {
@@ -66,7 +66,7 @@ func (v *validation) checkEntry(n *node[ToolProvider], x *Variant, e *InventoryE
 	}
 	if e.Type != string(found.Type) {
 		if e.Type != "" {
-			n.report(f, problem.PayloadDifference, pointer("type"), "%s is a %s in the payload and a %s in the inventory; %s", full, found.Type, e.Type, sealHint)
+			n.report(f, problem.PayloadDifference, pointer("type"), "%s is a %s in the payload and a %s in the inventory; %s", full, found.Type, e.Type, recordHint)
 		}
 		return
 	}
@@ -75,11 +75,11 @@ func (v *validation) checkEntry(n *node[ToolProvider], x *Variant, e *InventoryE
 	}
 	if e.LinkTarget != "" && e.LinkTarget != found.LinkTarget {
 		n.report(f, problem.PayloadDifference, pointer("linkTarget"), "%s links to %s in the payload and to %s in the inventory; %s",
-			full, problem.Quoted(found.LinkTarget), problem.Quoted(e.LinkTarget), sealHint)
+			full, problem.Quoted(found.LinkTarget), problem.Quoted(e.LinkTarget), recordHint)
 	}
 	if e.Mode != found.Mode && n.sound(pointer("mode")) {
 		n.report(f, problem.PayloadDifference, pointer("mode"), "%s has mode %04o (%d) in the payload and %04o (%d) in the inventory; %s",
-			full, found.Mode, found.Mode, e.Mode, e.Mode, sealHint)
+			full, found.Mode, found.Mode, e.Mode, e.Mode, recordHint)
 	}
 	if found.UID != 0 || found.GID != 0 {
 		n.report(f, problem.PayloadDifference, pointer("uid"), "%s belongs to %d:%d in the payload; a payload belongs to 0:0", full, found.UID, found.GID)

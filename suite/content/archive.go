@@ -69,6 +69,8 @@ func readLayer(ctx context.Context, r io.Reader, limits Limits, sink io.Writer, 
 	return l, nil
 }
 
+const noGzip = "the content layer is not complete gzip data: %v"
+
 // blame turns what ended the reading of an archive into a problem, or returns it if it is trouble.
 func (l *layer) blame(err error, src *source, gz *members) error {
 	var bad *tarError
@@ -80,7 +82,7 @@ func (l *layer) blame(err error, src *source, gz *members) error {
 		_ = l.report(problem.PathLimit, "", "the archive has more than %d bytes uncompressed, which is the limit", l.limits.ArchiveBytes)
 	case gz.err != nil && gz.err != io.EOF:
 		// Whatever the archive seemed to lack, it is the gzip data that lacks it.
-		_ = l.report(problem.ArchiveGzip, "", "the content layer is not complete gzip data: %v", gz.err)
+		_ = l.report(problem.ArchiveGzip, "", noGzip, gz.err)
 	case errors.As(err, &bad):
 		_ = l.report(problem.ArchiveTar, bad.path, "%s", bad.message)
 	default:

@@ -54,12 +54,12 @@ func (m *members) Read(p []byte) (n int, err error) {
 // next begins the next member. At the end of the data it returns io.EOF.
 func (m *members) next() (err error) {
 	switch magic, err := m.src.Peek(len(gzipMagic)); {
-	case len(magic) == 0 && m.count == 0 && err == io.EOF:
-		return io.ErrUnexpectedEOF
-	case len(magic) == 0:
+	case err != nil && err != io.EOF:
 		return err
 	case string(magic) != gzipMagic && m.count == 0:
 		return errNotGzip
+	case len(magic) == 0:
+		return io.EOF
 	case string(magic) != gzipMagic:
 		return fmt.Errorf("bytes that are no gzip data follow its member %d", m.count)
 	}

@@ -132,8 +132,9 @@ func (v *envelope) marker() (bool, error) {
 		return false, v.report(problem.OCILayoutFile, markerFile,
 			"the file %s; expected an OCI image layout (content that comes as an archive is compressed with gzip)", b.wrong)
 	}
+	before := len(v.problems)
 	doc, err := v.textDocument(markerFile, b)
-	if doc == nil || err != nil {
+	if doc == nil || err != nil || len(v.problems) > before {
 		return true, err
 	}
 	if doc.Root.Kind == strictjson.Object && len(doc.Root.Members) == 1 {
@@ -183,8 +184,7 @@ func (v *envelope) reportIn(rule *problem.Rule, doc *strictjson.Document, pointe
 }
 
 func (v *envelope) index(doc *strictjson.Document) (*descriptor, error) {
-	const rule = "an OCI image index"
-	if err := v.head(problem.OCIIndex, doc, rule, ocispec.MediaTypeImageIndex); err != nil {
+	if ok, err := v.head(problem.OCIIndex, doc, "an OCI image index", ocispec.MediaTypeImageIndex); !ok || err != nil {
 		return nil, err
 	}
 	manifests, ok := member(doc.Root, "manifests", strictjson.Array)
@@ -200,7 +200,7 @@ func (v *envelope) index(doc *strictjson.Document) (*descriptor, error) {
 }
 
 func (v *envelope) readManifest(doc *strictjson.Document) (config, content *descriptor, err error) {
-	if err := v.head(problem.OCIManifest, doc, "an OCI image manifest", ocispec.MediaTypeImageManifest); err != nil {
+	if ok, err := v.head(problem.OCIManifest, doc, "an OCI image manifest", ocispec.MediaTypeImageManifest); !ok || err != nil {
 		return nil, nil, err
 	}
 	if artifact, ok := member(doc.Root, "artifactType", strictjson.String); !ok || artifact.Text != ArtifactType {
@@ -244,22 +244,22 @@ func (v *envelope) config(doc *strictjson.Document) (*descriptor, error) {
 	return config, nil
 }
 
-// head checks what an index and a manifest have in common.
-func (v *envelope) head(rule *problem.Rule, doc *strictjson.Document, what, mediaType string) error {
+// head checks what an index and a manifest have in common, and tells whether they are one at all.
+func (v *envelope) head(rule *problem.Rule, doc *strictjson.Document, what, mediaType string) (bool, error) {
 	if doc.Root.Kind != strictjson.Object {
-		return v.reportIn(rule, doc, "", "expected %s, a JSON object; found a JSON %s", what, doc.Root.Kind)
+		return false, v.reportIn(rule, doc, "", "expected %s, a JSON object; found a JSON %s", what, doc.Root.Kind)
 	}
 	if version, ok := member(doc.Root, "schemaVersion", strictjson.Number); !ok || version.Text != "2" {
 		if err := v.reportIn(rule, doc, "/schemaVersion", `expected the member "schemaVersion" of %s to be 2`, what); err != nil {
-			return err
+			return true, err
 		}
 	}
 	if media, ok := doc.Root.Member("mediaType"); ok && (media.Kind != strictjson.String || media.Text != mediaType) {
 		if err := v.reportIn(rule, doc, "/mediaType", `expected the media type "%s"; found %s`, mediaType, textOf(doc.Root, "mediaType")); err != nil {
-			return err
+			return true, err
 		}
 	}
-	return v.annotations(rule, doc, "", doc.Root)
+	return true, v.annotations(rule, doc, "", doc.Root)
 }
 
 // annotations checks that annotations, which are hints and allowed everywhere, are strings.
@@ -379,7 +379,7 @@ func (v *envelope) blob(d *descriptor, asLayer bool) (*blob, error) {
 	case b.digest != d.digest:
 		return report("/digest", "the bytes of the blob have the digest %s; the descriptor says %s", b.digest, d.digest)
 	case asLayer && b.layer == nil:
-		return nil, v.reportIn(problem.ArchiveGzip, d.doc, d.pointer, "the content layer %s is no gzip data", name)
+		return nil, v.report(problem.ArchiveGzip, "", noGzip, errNotGzip)
 	}
 	return b, nil
 }

@@ -70,7 +70,9 @@ func TestSchemasConformToTheirMetaschema(t *testing.T) {
 
 type refuse struct{}
 
-func (refuse) Load(url string) (any, error) { return nil, fmt.Errorf("%s is outside of the schema", url) }
+func (refuse) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is outside of the schema", url)
+}
 
 // Definitions are repeated so that every schema is complete; repeated ones must not drift apart.
 func TestDefinitionsOfOneNameAreEqual(t *testing.T) {

@@ -61,6 +61,9 @@ func NewRecipe(in Inputs) (*Recipe, error) {
 		return nil, err
 	}
 	sel := in.Selection
+	if len(sel.Bundles) > 0 && in.Objects == nil {
+		return nil, errors.New("the facts of the payloads' native files are missing")
+	}
 	places := newPlaces(in)
 	r := &Recipe{
 		Platform: sel.Platform,
@@ -100,8 +103,6 @@ func (in Inputs) check() error {
 		return errors.New("an agent image is planned with a harness, a tool provider image without")
 	case sel.Agent == nil && len(sel.Bundles) == 0:
 		return errors.New("a tool provider image is planned with the provider's own bundle")
-	case len(sel.Bundles) > 0 && in.Objects == nil:
-		return errors.New("the facts of the payloads' native files are missing")
 	}
 	return nil
 }

@@ -295,6 +295,11 @@ func (c *checker) known(member *node, object *strictjson.Value, m *strictjson.Me
 // unknown reports a member that the schema does not name. It returns the name that was probably meant,
 // so that this one is not reported missing as well.
 func (c *checker) unknown(n *node, v *strictjson.Value, m *strictjson.Member) string {
+	if len(c.problems) == MaxProblems {
+		// Looking for what was meant takes time, which a hostile document could ask for often.
+		c.more = true
+		return ""
+	}
 	absent := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool {
 		_, has := v.Member(name)
 		return has

@@ -109,7 +109,6 @@ func TestRecipeNeedsConsistentInputs(t *testing.T) {
 		want   string
 	}{
 		"no harness":     {func(in *image.Inputs) { in.Harness = nil }, "planned with a harness"},
-		"no facts":       {func(in *image.Inputs) { in.Objects = nil }, "facts of the payloads' native files are missing"},
 		"no file":        {func(in *image.Inputs) { in.Index.Entries = nil }, "is no file of the content"},
 		"no composition": {func(in *image.Inputs) { in.Index.Texts = nil }, "is no text of the content"},
 		"other composition": {func(in *image.Inputs) {
@@ -125,6 +124,16 @@ func TestRecipeNeedsConsistentInputs(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+// Only composing needs the facts; whoever plans what was composed need not carry them.
+func TestRecipeNeedsFacts(t *testing.T) {
+	in := world{t: t, bundles: []bundle{tool("a")}}.inputs()
+	in.Objects = nil
+	_, err := image.NewRecipe(in)
+	require.ErrorContains(t, err, "facts of the payloads' native files are missing")
+	_, err = image.NewPlan(in, &image.Composed{})
+	require.NoError(t, err)
 }
 
 func TestRecipeHoldsNothingElse(t *testing.T) {

@@ -128,6 +128,10 @@ func TestComposeRefuses(t *testing.T) {
 			world{bundles: []bundle{writable(at("/run/a", tool("a")), "/var/run")}},
 			[]string{`needs "/var/run" writable, but bundle a@1.0.0 brings /run/a,`},
 		},
+		"writable path that leads to a reserved one": {
+			world{base: debian(link("p", "/proc/sys")), bundles: []bundle{writable(tool("a"), "/p/x")}},
+			[]string{`the writable path "/p/x" leads to /proc/sys/x and would hide /proc, which the runtime mounts; choose another one`},
+		},
 		"writable path through a file": {
 			world{bundles: []bundle{writable(tool("a"), "/etc/passwd/x")}},
 			[]string{`needs "/etc/passwd/x" writable, but no directory can be mounted there`},

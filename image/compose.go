@@ -195,6 +195,12 @@ func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
 			b.Component, problem.Quoted(w))
 		return
 	}
+	for _, r := range reserved {
+		if within("/"+real, r.path) {
+			c.report.problem(problem.WritableReserved, b.WritableAt, "the writable path %s leads to /%s and would hide %s, %s; choose another one",
+				problem.Quoted(w), real, r.path, r.owner)
+		}
+	}
 	// The path as written matters too where a bundle's own symlink stands in it.
 	for _, at := range uniqueStrings(strings.TrimPrefix(w, "/"), real) {
 		self, contents := c.stack.final.below(at)

@@ -117,7 +117,7 @@ func (b bundle) inventory() []suite.InventoryEntry {
 
 // world is the suite and the pinned images that a test plans from.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	bundles []bundle
 	base    *image.Scan
 	harness *image.Scan

@@ -23,6 +23,8 @@ type Plan struct {
 	// Layers are the image's layers, bottom to top.
 	Layers    []Layer          `json:"layers"`
 	Inventory suite.Descriptor `json:"inventory"`
+	// Entries is the number of inventory entries.
+	Entries int `json:"entries"`
 	// Binding describes the sandbox binding; nil for a tool provider image.
 	Binding *suite.Descriptor         `json:"binding,omitempty"`
 	Config  dockerspec.DockerOCIImage `json:"config"`
@@ -111,6 +113,7 @@ func NewPlan(in Inputs, composed *Composed) (*Plan, error) {
 		Target: sel.Target, Platform: sel.Platform,
 		SuiteDigest: in.SuiteDigest, SourceEpoch: sel.Profile.Doc.SourceEpoch,
 		Inventory:   composed.Inventory,
+		Entries:     composed.Entries,
 		Annotations: newAnnotations(in),
 		Warnings:    composed.Warnings,
 	}

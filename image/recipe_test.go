@@ -136,6 +136,18 @@ func TestRecipeNeedsFacts(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Only composing needs the facts of the payloads: the frontend plans without them.
+func TestOnlyComposingNeedsFacts(t *testing.T) {
+	w := world{t: t, bundles: []bundle{tool("a")}}
+	composed, _ := w.compose()
+	in := w.inputs()
+	in.Objects = nil
+	_, err := image.NewRecipe(in)
+	require.ErrorContains(t, err, "facts of the payloads' native files are missing")
+	_, err = image.NewPlan(in, composed)
+	require.NoError(t, err)
+}
+
 func TestRecipeHoldsNothingElse(t *testing.T) {
 	w := world{t: t, bundles: []bundle{tool("a")}}
 	recipe := func(change func(*image.Inputs)) string {

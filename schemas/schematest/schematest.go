@@ -4,7 +4,6 @@ package schematest
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ func fits(value reflect.Value, n int64) bool {
 	if value.CanInt() {
 		return !value.OverflowInt(n)
 	}
-	return n >= 0 && n <= math.MaxInt64 && !value.OverflowUint(uint64(n))
+	return n >= 0 && !value.OverflowUint(uint64(n))
 }
 
 func (c *comparison) object(at string, s *schema, goType reflect.Type) {

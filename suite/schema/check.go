@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,7 +93,7 @@ func (c *checker) kind(n *node, v *strictjson.Value) bool {
 }
 
 func article(kind string) string {
-	if strings.Contains("aeio", kind[:1]) {
+	if strings.ContainsRune("aeio", rune(kind[0])) {
 		return "an " + kind
 	}
 	return "a " + kind
@@ -108,7 +109,7 @@ func (c *checker) scalar(n *node, v *strictjson.Value, rule *problem.Rule) bool 
 		return c.fail(rule, v, "%s %s; %s", c.subject(), c.is(v), n.permitted(rule))
 	}
 	if n.format != nil {
-		if err := n.format(v.Text); err == errShape {
+		if err := n.format(v.Text); errors.Is(err, errShape) {
 			return c.fail(rule, v, "%s %s; expected %s", c.subject(), c.is(v), n.expected)
 		} else if err != nil {
 			return c.fail(rule, v, "%s %s; expected %s, found %v", c.subject(), c.is(v), n.expected, err)

@@ -246,21 +246,25 @@ func (s *stack) reportObstacles() {
 	for _, o := range s.obstacles {
 		s.broken = true
 		b, p := o.bundle, o.entry.Path
-		example := b.destinationBelow(p)
-		if o.entry.Type != content.Symlink {
-			s.report.problem(problem.BundleThroughSymlink, b.InstallRootAt,
-				"bundle %s would be installed below /%s (as /%s), which is a regular file of %s; install it elsewhere",
-				b.Component, p, example, o.from)
-			continue
-		}
-		advice := "install it elsewhere"
-		if real, _, ok := s.final.resolve(p); ok {
-			advice = fmt.Sprintf("use /%s in its place", real)
+		what, advice := "a regular file", "install it elsewhere"
+		if o.entry.Type == content.Symlink {
+			what = "a symlink to " + problem.Quoted(o.entry.LinkTarget)
+			if real, _, ok := s.final.resolve(p); ok {
+				advice = b.instead(p, real)
+			}
 		}
 		s.report.problem(problem.BundleThroughSymlink, b.InstallRootAt,
-			"bundle %s would be installed below /%s (as /%s), which is a symlink to %s in %s; %s",
-			b.Component, p, example, problem.Quoted(o.entry.LinkTarget), o.from, advice)
+			"bundle %s would be installed through /%s, which is %s in %s (for instance /%s); %s",
+			b.Component, p, what, o.from, b.destinationBelow(p), advice)
 	}
+}
+
+// instead says what to use instead of destinations that lead through a symlink at p to real.
+func (b *RecipeBundle) instead(p, real string) string {
+	if root := strings.TrimPrefix(b.InstallRoot, "/"); within(root, p) {
+		return fmt.Sprintf("set installRoot to /%s", path.Join(real, strings.TrimPrefix(root, p)))
+	}
+	return fmt.Sprintf("use /%s in its place", real)
 }
 
 // destinationBelow is the first destination of a bundle below a directory.

@@ -78,27 +78,31 @@ func TestComposeRefuses(t *testing.T) {
 		},
 		"install root below a symlink": {
 			world{bundles: []bundle{at("/lib/foo", tool("a", file("f", 0o644, "f")))}},
-			[]string{`tool-provider (ASI-FS-001): bundle a@1.0.0 would be installed below /lib (as /lib/foo/bin), which is a symlink to "usr/lib" in the runtime base; use /usr/lib in its place`},
+			[]string{`tool-provider (ASI-FS-001): bundle a@1.0.0 would be installed through /lib, which is a symlink to "usr/lib" in the runtime base (for instance /lib/foo/bin); set installRoot to /usr/lib/foo`},
 		},
 		"install root below an absolute symlink": {
 			world{bundles: []bundle{at("/var/run/foo", tool("a"))}},
-			[]string{`below /var/run (as /var/run/foo/bin), which is a symlink to "/run" in the runtime base; use /run in its place`},
+			[]string{`through /var/run, which is a symlink to "/run" in the runtime base (for instance /var/run/foo/bin); set installRoot to /run/foo`},
+		},
+		"install root at a symlink": {
+			world{bundles: []bundle{at("/lib", tool("a"))}},
+			[]string{`through /lib, which is a symlink to "usr/lib" in the runtime base (for instance /lib/bin); set installRoot to /usr/lib`},
 		},
 		"payload directory over a symlink": {
 			world{bundles: []bundle{at("/var", bundle{id: "a", files: []image.Entry{dir("lock/x/y", 0o755)}})}},
-			[]string{`below /var/lock (as /var/lock/x/y), which is a symlink to "/run/lock" in the runtime base; use /run/lock in its place`},
+			[]string{`through /var/lock, which is a symlink to "/run/lock" in the runtime base (for instance /var/lock/x/y); use /run/lock in its place`},
 		},
 		"below a symlink of another bundle": {
 			world{bundles: []bundle{at("/opt", bundle{id: "a", files: []image.Entry{link("x", "y")}}), at("/opt/x", tool("b"))}},
-			[]string{`bundle b@1.0.0 would be installed below /opt/x (as /opt/x/bin), which is a symlink to "y" in bundle a@1.0.0; use /opt/y in its place`},
+			[]string{`bundle b@1.0.0 would be installed through /opt/x, which is a symlink to "y" in bundle a@1.0.0 (for instance /opt/x/bin); set installRoot to /opt/y`},
 		},
 		"below a symlink that leads nowhere": {
 			world{base: debian(link("loop", "loop")), bundles: []bundle{at("/loop/x", tool("a"))}},
-			[]string{`which is a symlink to "loop" in the runtime base; install it elsewhere`},
+			[]string{`which is a symlink to "loop" in the runtime base (for instance /loop/x/bin); install it elsewhere`},
 		},
 		"below a file": {
 			world{bundles: []bundle{at("/etc/passwd/x", tool("a"))}},
-			[]string{"bundle a@1.0.0 would be installed below /etc/passwd (as /etc/passwd/x/bin), which is a regular file of the runtime base; install it elsewhere"},
+			[]string{"bundle a@1.0.0 would be installed through /etc/passwd, which is a regular file in the runtime base (for instance /etc/passwd/x/bin); install it elsewhere"},
 		},
 		"metadata in the base": {
 			world{base: debian(file(".agentsuite/binding.json", 0o444, "{}"))},
@@ -302,4 +306,12 @@ func TestComposeListsBoundedly(t *testing.T) {
 	composed, _ := world{t: t, base: debian(base...), bundles: []bundle{at("/srv", bundle{id: "a", files: files})}}.compose()
 	require.Len(t, composed.Problems, 101)
 	require.Equal(t, "tool-provider (ASI-FS-001): 150 more problems of this kind are not listed", composed.Problems[0].String())
+
+	var unlisted []image.Entry
+	for i := range 103 {
+		unlisted = append(unlisted, dir(fmt.Sprintf("d%03d", i), 0o755))
+	}
+	composed, _ = world{t: t, bundles: []bundle{{id: "a", files: []image.Entry{file("bin/a", 0o755, "a")}, unlisted: unlisted}}}.compose()
+	require.Len(t, composed.Problems, 101)
+	require.Equal(t, "tool-provider (ASI-FS-001): 3 more problems of this kind are not listed", composed.Problems[0].String())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -24,12 +25,7 @@ func Compose(ctx context.Context, r *Recipe, scans Scans) (*Composed, []byte, er
 	if scans.Base == nil || r.Stacked && scans.Harness == nil {
 		return nil, nil, errors.New("the scan of a pinned image is missing")
 	}
-	for _, p := range r.Problems {
-		c.report.addProblem(p)
-	}
-	for _, w := range r.Warnings {
-		c.report.warning(w)
-	}
+	c.report.problems = slices.Clone(r.Problems)
 	if c.reportScans() {
 		return c.result(nil), nil, nil
 	}

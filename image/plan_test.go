@@ -261,7 +261,7 @@ func TestPlanRefusesProblems(t *testing.T) {
 	w := world{t: t, bundles: []bundle{at("/lib/a", tool("a"))}}
 	composed, _ := w.compose()
 	_, err := image.NewPlan(w.inputs(), composed)
-	require.ErrorContains(t, err, "below /lib")
+	require.ErrorContains(t, err, "through /lib")
 }
 
 // What an image's composition says travels as JSON too.

@@ -27,10 +27,9 @@ type Recipe struct {
 	// runtime contract, which needs the numeric user, and the two files that no inventory covers.
 	Metadata []Entry  `json:"metadata"`
 	Contract Contract `json:"contract"`
-	// Problems and Warnings are what needs no filesystem to be found. Composing repeats them, so whoever
-	// wants to stop before scanning looks here.
+	// Problems are those that need no filesystem to be found. Composing repeats them, so whoever wants to
+	// stop before scanning looks here.
 	Problems []problem.Problem `json:"problems,omitempty"`
-	Warnings []problem.Warning `json:"warnings,omitempty"`
 }
 
 // RecipeBundle is one bundle of a [Recipe], at its destinations.
@@ -70,15 +69,16 @@ func NewRecipe(in Inputs) (*Recipe, error) {
 		Stacked:  in.stacked(),
 		User:     in.derived().Config.Config.User,
 		UserAt:   places.derivedPin(),
-		Problems: configProblems(in, places),
 	}
+	found := newReport()
+	found.add(configProblems(in, places)...)
 	for _, b := range sel.Bundles {
 		bundle, err := newRecipeBundle(in, b, places)
 		if err != nil {
 			return nil, fmt.Errorf("bundle %s: %w", b.Key(), err)
 		}
 		r.Bundles = append(r.Bundles, bundle)
-		r.Problems = append(r.Problems, destinationProblems(in, b, places)...)
+		found.add(destinationProblems(in, b, places)...)
 	}
 	directories, files, err := metadata(in)
 	if err != nil {
@@ -91,7 +91,7 @@ func NewRecipe(in Inputs) (*Recipe, error) {
 	if r.Contract, err = newContract(in); err != nil {
 		return nil, err
 	}
-	r.Problems = problem.Sort(r.Problems)
+	r.Problems, _ = found.finish()
 	return r, nil
 }
 

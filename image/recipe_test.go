@@ -193,7 +193,7 @@ func TestComposeChecksNativeFiles(t *testing.T) {
 	// A filesystem that cannot exist is not judged.
 	composed, _ = world{t: t, bundles: []bundle{at("/lib/a", b)}}.compose()
 	require.Len(t, composed.Problems, 1)
-	require.Contains(t, composed.Problems[0].Message, "below /lib")
+	require.Contains(t, composed.Problems[0].Message, "through /lib")
 }
 
 func TestComposeFindsTheUser(t *testing.T) {

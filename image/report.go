@@ -28,8 +28,10 @@ func (r *report) problem(rule *problem.Rule, at problem.Place, format string, ar
 	}
 }
 
-func (r *report) addProblem(p problem.Problem) {
-	r.problem(p.Rule, p.Place, "%s", p.Message)
+func (r *report) add(problems ...problem.Problem) {
+	for _, p := range problems {
+		r.problem(p.Rule, p.Place, "%s", p.Message)
+	}
 }
 
 func (r *report) warning(w problem.Warning) {

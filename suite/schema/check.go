@@ -92,13 +92,6 @@ func (c *checker) kind(n *node, v *strictjson.Value) bool {
 	return true
 }
 
-func article(kind string) string {
-	if strings.ContainsRune("aeio", rune(kind[0])) {
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
 // scalar reports the first thing that is wrong with a string, number or boolean.
 func (c *checker) scalar(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 	if len(n.enum) > 0 && !slices.ContainsFunc(n.enum, func(l literal) bool { return l.equals(v) }) {
@@ -355,24 +348,6 @@ func (c *checker) tries(n *node, v *strictjson.Value) bool {
 	return c.check(n, v, problem.JSONValue, nil)
 }
 
-// because names the members that a condition, if there is one, asked about, to follow the object's name.
-func because(condition *node, v *strictjson.Value) string {
-	if condition == nil {
-		return ""
-	}
-	var parts []string
-	for _, name := range condition.names {
-		state := "absent"
-		if m, has := v.Member(name); has && m.Kind == strictjson.String {
-			state = problem.Quoted(m.Text)
-		} else if has {
-			state = strconv.FormatBool(m.Bool)
-		}
-		parts = append(parts, name+" is "+state)
-	}
-	return ", whose " + strings.Join(parts, " and ")
-}
-
 func (c *checker) fail(rule *problem.Rule, v *strictjson.Value, format string, args ...any) bool {
 	if c.silent > 0 {
 		return false
@@ -394,102 +369,4 @@ func (c *checker) failAt(rule *problem.Rule, offset int, format string, args ...
 	}
 	c.problems = append(c.problems, problem.New(rule, c.doc.At(pointer(c.path), offset), format, args...))
 	return false
-}
-
-// subject names the value being checked, as in toolProviders[0].executionMode.
-func (c *checker) subject() string {
-	if c.silent > 0 {
-		return ""
-	}
-	return strictjson.Dotted(pointer(c.path))
-}
-
-func (c *checker) parent() string {
-	return strictjson.Dotted(pointer(c.path[:len(c.path)-1]))
-}
-
-func pointer(path []step) string {
-	tokens := make([]any, len(path))
-	for i, s := range path {
-		if tokens[i] = s.name; s.index >= 0 {
-			tokens[i] = s.index
-		}
-	}
-	return strictjson.Pointer(tokens...)
-}
-
-// is repeats a value, unless it may be a secret or an operand.
-func (c *checker) is(v *strictjson.Value) string {
-	if c.silent > 0 {
-		return ""
-	}
-	if slices.ContainsFunc(c.path, func(s step) bool { return hidden[s.name] }) {
-		return "is not permitted"
-	}
-	switch v.Kind {
-	case strictjson.String:
-		return "is " + problem.Quoted(v.Text)
-	case strictjson.Bool:
-		return "is " + strconv.FormatBool(v.Bool)
-	default:
-		return "is " + problem.Cut(v.Text)
-	}
-}
-
-func (n *node) permitted(rule *problem.Rule) string {
-	if n.expected != "" {
-		return "expected " + n.expected
-	}
-	values := make([]string, len(n.enum))
-	for i, l := range n.enum {
-		values[i] = l.String()
-	}
-	if rule.Requirement == "AS-DRAFT-001" {
-		return "this draft knows only " + join(values, "and")
-	}
-	return "expected " + join(values, "or")
-}
-
-func (n *node) orElse(format string, args ...any) string {
-	if n.expected != "" {
-		return n.expected
-	}
-	return fmt.Sprintf(format, args...)
-}
-
-// maxExactInteger is the bound of integers that have no bound of their own: beyond it, doubles have
-// gaps.
-const maxExactInteger = 1<<53 - 1
-
-func (n *node) bounds() string {
-	switch {
-	case n.expected != "":
-		return n.expected
-	case *n.maximum == maxExactInteger:
-		return fmt.Sprintf("an integer of at least %d that an IEEE double holds", *n.minimum)
-	default:
-		return fmt.Sprintf("an integer from %d to %d", *n.minimum, *n.maximum)
-	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-func list(names []string, last string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = strconv.Quote(name)
-	}
-	return join(quoted, last)
-}
-
-func join(parts []string, last string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " " + last + " " + parts[len(parts)-1]
 }

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/spf13/cobra"
+
+	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/abi"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
+	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+)
+
+func newPlanCommand(s *streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan PATH",
+		Short: "Show what the images of a suite will hold",
+		Long: `Show what the image of an agent or a tool provider will hold on each platform: its layers, a summary of the final
+inventory, the binding, and the config. Nothing is built, and no daemon is needed; the pinned images are read from their
+registries, or from where --build-context says that they lie.`,
+		Example: `  agentsuite-llb plan ./suite --target writer
+  agentsuite-llb plan ./suite --platform linux/arm64 --format json | jq '.plans[0].layers[].name'
+  agentsuite-llb plan ./suite --build-context registry.example/base=oci-layout://build/base`,
+		Args: oneArgument("give the suite to plan the images of, " + suiteForms),
+	}
+	target := cmd.Flags().String("target", "", "agent, or id@version of a tool provider (default: the only agent)")
+	platforms := cmd.Flags().StringSlice("platform", nil, "platforms to plan for (default: all that the target has a composition for)")
+	places := cmd.Flags().StringArray("build-context", nil, "where a pinned image lies: `REPOSITORY=oci-layout://DIR` or =docker-image://REPOSITORY")
+	labels := cmd.Flags().StringArray("label", nil, "`NAME=VALUE` to add to the image's labels")
+	format := addFormatFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p := planner{}
+		var err error
+		if p.contexts, err = parseContexts(cmd, *places); err != nil {
+			return err
+		}
+		if p.labels, err = parseLabels(cmd, *labels); err != nil {
+			return err
+		}
+		wanted, err := parsePlatforms(cmd, *platforms)
+		if err != nil {
+			return err
+		}
+		plans, err := p.plans(cmd.Context(), s, args[0], *target, wanted)
+		if err != nil {
+			return err
+		}
+		if format.value == "json" {
+			return s.printJSON(planJSON{Valid: true, Plans: bare(plans)})
+		}
+		for _, plan := range plans {
+			s.messages().printProblems(s.index, nil, plan.Warnings)
+			plan.tree().print(s.results())
+		}
+		return nil
+	}
+	return cmd
+}
+
+// planJSON is the result of planning for programs.
+type planJSON struct {
+	Valid bool          `json:"valid"`
+	Plans []*image.Plan `json:"plans"`
+}
+
+func bare(plans []planned) []*image.Plan {
+	list := make([]*image.Plan, len(plans))
+	for i, p := range plans {
+		list[i] = p.Plan
+	}
+	return list
+}
+
+// planned is a plan with the inventory that composing made.
+type planned struct {
+	*image.Plan
+	inventory image.Inventory
+}
+
+// planner plans images without a daemon.
+type planner struct {
+	contexts []imageContext
+	labels   map[string]string
+}
+
+// plans plans the images of a target for each platform.
+func (p planner) plans(ctx context.Context, s *streams, path, target string, platforms []suite.Platform) (_ []planned, err error) {
+	scratch, err := os.MkdirTemp("", programName+"-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	extracted := filepath.Join(scratch, "content")
+	index, graph, _, err := s.validSuite(ctx, path, content.Options{Digest: true, Extract: extracted})
+	if err != nil {
+		return nil, err
+	}
+	dir := path
+	if index.Form != content.FormDirectory {
+		dir = extracted
+	}
+	if len(platforms) == 0 {
+		platforms = targetPlatforms(graph, target)
+	}
+	var plans []planned
+	for _, platform := range platforms {
+		selection, err := graph.Select(target, platform)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := p.plan(ctx, index, dir, selection)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
+// targetPlatforms returns the platforms that a target can be built for. For a target that does not
+// exist it returns one, so that selecting it says so.
+func targetPlatforms(graph *suite.Graph, target string) []suite.Platform {
+	for _, t := range graph.Targets() {
+		if t.Name == target || target == "" && t.Default {
+			return t.Platforms
+		}
+	}
+	return suite.Platforms()[:1]
+}
+
+func (p planner) plan(ctx context.Context, index *content.Index, dir string, selection *suite.Selection) (planned, error) {
+	in := image.Inputs{Selection: selection, Index: index, SuiteDigest: index.SuiteDigest, Labels: p.labels}
+	var (
+		scans image.Scans
+		err   error
+	)
+	if in.Objects, err = payloadObjects(ctx, dir, selection); err != nil {
+		return planned{}, err
+	}
+	if in.Base, scans.Base, err = p.read(ctx, "runtime base", selection.RuntimeBase); err != nil {
+		return planned{}, err
+	}
+	if selection.Harness != nil {
+		var harness image.Source
+		if harness, scans.Harness, err = p.read(ctx, "harness", *selection.Harness); err != nil {
+			return planned{}, err
+		}
+		in.Harness = &harness
+	}
+	recipe, err := image.NewRecipe(in)
+	if err != nil {
+		return planned{}, err
+	}
+	composed, text, err := image.Compose(ctx, recipe, scans)
+	if err != nil {
+		return planned{}, err
+	}
+	plan, err := image.NewPlan(in, composed)
+	if err != nil {
+		return planned{}, err
+	}
+	result := planned{Plan: plan}
+	return result, json.Unmarshal(text, &result.inventory)
+}
+
+// payloadObjects reads the facts of the native files and scripts among the bundles' payloads.
+func payloadObjects(ctx context.Context, dir string, selection *suite.Selection) (map[string]abi.Facts, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var paths []string
+	for _, bundle := range selection.Bundles {
+		for _, file := range bundle.Variant.Files {
+			if file.Type == string(content.File) {
+				paths = append(paths, path.Join(bundle.Variant.PayloadRoot, file.Path))
+			}
+		}
+	}
+	return image.ScanObjects(ctx, root, paths)
+}
+
+// read reads the config and the filesystem of a pinned image from where it lies.
+func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (image.Source, *image.Scan, error) {
+	ref := p.locate(pin)
+	fail := func(err error) (image.Source, *image.Scan, error) {
+		return image.Source{}, nil, fmt.Errorf("reading the %s for %s, %s: %w", role, pin.Platform, pin.ImageRef, err)
+	}
+	source, err := ociimage.Open(ctx, ref, ociimage.Options{})
+	if err != nil {
+		return fail(err)
+	}
+	defer source.Close()
+	found, err := source.Image(ctx, pin.Platform)
+	if err != nil {
+		return fail(err)
+	}
+	if found.Descriptor.Digest != pin.Image.Digest {
+		return fail(fmt.Errorf("%s has the manifest %s", ref, found.Descriptor.Digest))
+	}
+	rootfs, err := found.Flatten(ctx, ociimage.Keep{})
+	if err != nil {
+		return fail(err)
+	}
+	return image.Source{Pin: pin, Config: found.Config}, rootfs.Scan, nil
+}
+
+// imageContext is one --build-context: where the images of a repository lie, never which they are.
+type imageContext struct {
+	repository string
+	// digest narrows it down to one image when the name has one.
+	digest digest.Digest
+	// value is the place, scheme included, without a digest.
+	value string
+}
+
+// locate returns the reference at which a pinned image is read.
+func (p planner) locate(pin suite.BaseImage) string {
+	repository, _, _ := strings.Cut(pin.ImageRef, "@")
+	at := -1
+	for i, c := range p.contexts {
+		if c.repository == repository && (c.digest == pin.Image.Digest || c.digest == "" && at < 0) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return registryScheme + pin.ImageRef
+	}
+	return p.contexts[at].value + "@" + string(pin.Image.Digest)
+}
+
+// registryScheme begins the address of an image in a registry.
+const registryScheme = "docker-image://"
+
+func parseContexts(cmd *cobra.Command, flags []string) ([]imageContext, error) {
+	var contexts []imageContext
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		layout, registry := strings.HasPrefix(value, ociLayoutScheme), strings.HasPrefix(value, registryScheme)
+		if name == "" || !layout && !registry {
+			return nil, misuse(cmd, "--build-context %s is neither REPOSITORY=oci-layout://DIR nor REPOSITORY=docker-image://REPOSITORY", problem.Quoted(flag))
+		}
+		repository, rest, _ := strings.Cut(name, "@")
+		if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(repository, '/') {
+			repository = repository[:i]
+		}
+		value, _, _ = strings.Cut(value, "@")
+		contexts = append(contexts, imageContext{repository: repository, digest: digest.Digest(rest), value: value})
+	}
+	return contexts, nil
+}
+
+func parseLabels(cmd *cobra.Command, flags []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, flag := range flags {
+		name, value, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, misuse(cmd, "--label %s is not NAME=VALUE", problem.Quoted(flag))
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
+
+func parsePlatforms(cmd *cobra.Command, flags []string) ([]suite.Platform, error) {
+	var platforms []suite.Platform
+	for _, flag := range flags {
+		system, architecture, _ := strings.Cut(flag, "/")
+		platform := suite.Platform{OS: system, Architecture: architecture}
+		if !slices.Contains(suite.Platforms(), platform) {
+			return nil, misuse(cmd, "--platform %s is neither linux/amd64 nor linux/arm64", problem.Quoted(flag))
+		}
+		platforms = append(platforms, platform)
+	}
+	return platforms, nil
+}

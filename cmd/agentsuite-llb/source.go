@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+)
+
+// suiteForms says what a suite may be given as.
+const suiteForms = "a directory with agentsuite.json in it, an OCI layout directory, an OCI layout tar or a content tar+gzip"
+
+// standardInput is the path that stands for standard input.
+const standardInput = "-"
+
+// openSuite reads the suite at a path, which may be that of standard input, and keeps it for excerpts.
+func (s *streams) openSuite(ctx context.Context, path string, opts content.Options) (*content.Index, error) {
+	opts.Limits = content.DefaultLimits()
+	var (
+		index *content.Index
+		err   error
+	)
+	if path == standardInput {
+		index, err = content.OpenReader(ctx, s.in, opts)
+	} else {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+		index, err = content.Open(ctx, path, opts)
+	}
+	s.index = index
+	return index, err
+}
+
+// validSuite reads and validates the suite at a path. Problems are a *[problem.Error].
+func (s *streams) validSuite(ctx context.Context, path string, opts content.Options) (*content.Index, *suite.Graph, *suite.Report, error) {
+	index, err := s.openSuite(ctx, path, opts)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	graph, report, err := suite.Validate(ctx, index, content.DefaultLimits())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return index, graph, report, report.Err()
+}
+
+// checkPath refuses a path that cannot be a suite, and says what was probably meant.
+func checkPath(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if meant, ok := neighbour(path); ok {
+			return fmt.Errorf("there is no %s; did you mean %s?", problem.Quoted(path), meant)
+		}
+		return fmt.Errorf("there is no %s; a suite is %s", problem.Quoted(path), suiteForms)
+	case err != nil:
+		return err
+	case !info.IsDir() && filepath.Base(path) == suite.ManifestPath:
+		return fmt.Errorf("%s is one document of a suite; give the directory that it lies in, %s", problem.Quoted(path), filepath.Dir(path))
+	case info.IsDir() && !exists(path, suite.ManifestPath) && !exists(path, "oci-layout"):
+		if found, ok := suiteBelow(path); ok {
+			return fmt.Errorf("%s holds neither agentsuite.json nor oci-layout; did you mean %s?", problem.Quoted(path), found)
+		}
+		return fmt.Errorf("%s holds neither agentsuite.json nor oci-layout; a suite is %s", problem.Quoted(path), suiteForms)
+	}
+	return nil
+}
+
+func exists(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// neighbour finds what lies beside a path that does not exist and has almost its name.
+func neighbour(path string) (string, bool) {
+	dir, base := filepath.Split(filepath.Clean(path))
+	entries, err := os.ReadDir(filepath.Join(dir, "."))
+	if err != nil {
+		return "", false
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	meant, ok := problem.Suggest(base, names)
+	return problem.Printable(dir + meant), ok
+}
+
+// suiteBelow finds a suite directly below a directory.
+func suiteBelow(dir string) (string, bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", false
+	}
+	for _, e := range entries {
+		if e.IsDir() && exists(filepath.Join(dir, e.Name()), suite.ManifestPath) {
+			return problem.Printable(filepath.Join(dir, e.Name())), true
+		}
+	}
+	return "", false
+}

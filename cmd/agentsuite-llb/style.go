@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+)
+
+// style is how text looks where it is printed.
+type style struct {
+	// excerpts shows the lines that problems point to.
+	excerpts bool
+	colour   bool
+}
+
+// newStyle looks at what a writer is: a terminal gets excerpts and, unless NO_COLOR or TERM say
+// otherwise, colour.
+func newStyle(w io.Writer, getenv func(string) string) style {
+	f, ok := w.(*os.File)
+	if !ok {
+		return style{}
+	}
+	info, err := f.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	return style{excerpts: terminal, colour: terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+}
+
+// ANSI colours.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	faint  = "2"
+)
+
+// paint colours text, where there is colour.
+func (s style) paint(colour, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// page is where text is printed, and how it looks there.
+type page struct {
+	io.Writer
+	style
+}
+
+// printProblems prints one block for each problem and warning. The index has the texts for excerpts;
+// it may be nil.
+func (p page) printProblems(index *content.Index, problems []problem.Problem, warnings []problem.Warning) {
+	excerpts := newExcerpts(p.style, index, problems, warnings)
+	for _, found := range problems {
+		class := fmt.Sprintf("%s (%s)", found.Rule.Category, found.Rule.Requirement)
+		fmt.Fprintf(p, "%s%s: %s\n", p.place(found.Place), p.paint(red, class), found.Message)
+		excerpts.print(p, found.Place, red)
+	}
+	for _, found := range warnings {
+		class := "warning (" + found.Rule.Name + ")"
+		fmt.Fprintf(p, "%s%s: %s %s\n", p.place(found.Place), p.paint(yellow, class), found.Message, p.paint(faint, "("+found.Rule.URL()+")"))
+		excerpts.print(p, found.Place, yellow)
+	}
+}
+
+// place renders a place with the colon that follows it; nothing for the subject as a whole.
+func (s style) place(at problem.Place) string {
+	text := problem.Printable(at.String())
+	if text == "" {
+		return ""
+	}
+	return s.paint(bold, text) + ": "
+}
+
+// excerptWidth is how much of a line an excerpt shows, in characters.
+const excerptWidth = 100
+
+// excerpts shows the lines that findings point to.
+type excerpts struct {
+	style style
+	texts map[string][]byte
+	// hidden are documents of which nothing is shown, since a line may hold a credential.
+	hidden []string
+}
+
+func newExcerpts(style style, index *content.Index, problems []problem.Problem, warnings []problem.Warning) excerpts {
+	e := excerpts{style: style}
+	if index == nil || !style.excerpts {
+		return e
+	}
+	e.texts = index.Texts
+	for _, p := range problems {
+		if p.Rule.Category == problem.Security {
+			e.hidden = append(e.hidden, p.Path)
+		}
+	}
+	for _, w := range warnings {
+		if w.Rule == problem.CredentialInProse {
+			e.hidden = append(e.hidden, w.Path)
+		}
+	}
+	return e
+}
+
+// print shows the line of a place with a mark below its column. Evaluations, whose operands no
+// diagnostic repeats, have no excerpts.
+func (e excerpts) print(w io.Writer, at problem.Place, colour string) {
+	text := e.texts[at.Path]
+	if text == nil || at.Line == 0 || slices.Contains(e.hidden, at.Path) || strings.HasPrefix(at.Path, "evals/") {
+		return
+	}
+	lines := bytes.SplitN(text, []byte("\n"), at.Line+1)
+	if len(lines) < at.Line {
+		return
+	}
+	before, line := excerpt(string(lines[at.Line-1]), at.Column-1)
+	number := fmt.Sprintf("%5d", at.Line)
+	fmt.Fprintf(w, "%s %s\n", e.style.paint(faint, number+" │"), line)
+	fmt.Fprintf(w, "%s %s%s\n", e.style.paint(faint, "      │"), strings.Repeat(" ", before), e.style.paint(colour, "^"))
+}
+
+// excerpt cuts a line to a readable width around a byte offset and returns how many characters stand
+// before it in what is left.
+func excerpt(line string, offset int) (before int, cut string) {
+	line = strings.TrimRight(line, "\r")
+	offset = min(max(offset, 0), len(line))
+	head := []rune(problem.Printable(strings.ReplaceAll(line[:offset], "\t", " ")))
+	tail := []rune(problem.Printable(strings.ReplaceAll(line[offset:], "\t", " ")))
+	if len(head)+len(tail) > excerptWidth {
+		if keep := excerptWidth / 2; len(head) > keep {
+			head = slices.Concat([]rune{'…'}, head[len(head)-keep:])
+		}
+		if keep := excerptWidth - len(head); len(tail) > keep {
+			tail = append(tail[:keep:keep], '…')
+		}
+	}
+	return len(head), string(head) + string(tail)
+}
+
+// counted renders a number of things.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -14,7 +14,7 @@ func TestSuggest(t *testing.T) {
 	for name, want := range map[string]string{
 		"instuctions":              "instructions",
 		"INSTRUCTIONS":             "instructions",
-		"modle":                    "model",
+		"modell":                   "model",
 		"invoke":                   "invokes",
 		"eval":                     "evals",
 		"ID":                       "id",

@@ -77,7 +77,7 @@ packages: ## install the Debian packages that are missing, as root
 
 .PHONY: tools
 tools: build/bin/.servers ## build the daemons and clients of the integration tests into build/bin
-	@CGO_ENABLED=0 go build -trimpath -o build/bin/ ./integration/cmd/with-buildkit
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -o build/bin/ ./integration/cmd/with-buildkit
 
 # What goes into an image, or runs as a tool in an empty filesystem: static, and the same bytes on every machine.
 static := CGO_ENABLED=0 GOOS=linux go build -trimpath -buildvcs=false -ldflags='-s -w -buildid='

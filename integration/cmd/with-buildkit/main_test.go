@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	testenv.Tools(t)
 	binary := filepath.Join(t.TempDir(), "with-buildkit")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 
 	const wait = "; echo $BUILDKIT_HOST; read -r _"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 	"github.com/moby/buildkit/frontend/dockerui"
 	"github.com/moby/buildkit/frontend/subrequests/lint"
@@ -33,25 +32,28 @@ func (b *build) lint(ctx context.Context) (*lint.LintResults, error) {
 	}
 	results := new(lint.LintResults)
 	excerpts := newExcerpts(s.index, s.report.Problems)
-	locate := func(place problem.Place) pb.Location {
+	locate := func(place problem.Place) (sourceIndex int, ranges []*pb.Range) {
 		source := excerpts.at(place)
 		if source == nil {
-			return pb.Location{SourceIndex: -1}
+			return -1, nil
 		}
-		index := results.AddSource(&llb.SourceMap{Filename: source.Info.Filename, Language: source.Info.Language, Data: source.Info.Data})
-		return pb.Location{SourceIndex: int32(index), Ranges: source.Ranges} //nolint:gosec // at most one a finding
+		results.Sources = append(results.Sources, source.Info)
+		return len(results.Sources) - 1, source.Ranges
 	}
 	for _, w := range append(s.report.Warnings, b.syntaxWarnings()...) {
-		location := locate(w.Place)
-		results.AddWarning(w.Rule.Name, w.Rule.Description, w.Rule.URL(), w.String(), int(location.SourceIndex), parserRanges(location.Ranges))
+		index, ranges := locate(w.Place)
+		results.AddWarning(w.Rule.Name, w.Rule.Description, w.Rule.URL(), w.String(), index, parserRanges(ranges))
 	}
-	if err := s.report.Err(); err != nil {
-		results.Error = &lint.BuildError{Message: invalid(s.report).Error(), Location: locate(firstPlace(s.report.Problems, excerpts))}
-		if results.Error.Location.SourceIndex < 0 {
+	if !s.report.Valid() {
+		index, ranges := locate(firstPlace(s.report.Problems, excerpts))
+		if index < 0 {
 			// The client shows the source that an error points to, so there must be one.
-			results.AddSource(&llb.SourceMap{Filename: suite.ManifestPath, Language: "JSON"})
-			results.Error.Location.SourceIndex = int32(len(results.Sources) - 1) //nolint:gosec // as above
+			results.Sources = append(results.Sources, &pb.SourceInfo{Filename: suite.ManifestPath, Language: "JSON"})
+			index = len(results.Sources) - 1
 		}
+		results.Error = &lint.BuildError{Message: invalid(s.report).Error()}
+		results.Error.Location.SourceIndex = int32(index) //nolint:gosec // one a finding, and those are bounded
+		results.Error.Location.Ranges = ranges
 	}
 	return results, nil
 }

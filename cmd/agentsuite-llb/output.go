@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/moby/buildkit/client"
+	"github.com/tonistiigi/go-csvvalue"
+)
+
+// parseOutput reads one --output as buildx does: type=…,dest=…, a directory, or "-" for a tar on standard
+// output. The file is nil when the exporter writes none.
+func parseOutput(flag string) (client.ExportEntry, *outputFile, error) {
+	entry := client.ExportEntry{Attrs: map[string]string{}}
+	switch {
+	case flag == "-":
+		entry.Type, entry.Attrs["dest"] = client.ExporterTar, "-"
+	case !strings.Contains(flag, "="):
+		entry.Type, entry.Attrs["dest"] = client.ExporterLocal, flag
+	default:
+		fields, err := csvvalue.Fields(flag, nil)
+		if err != nil {
+			return entry, nil, fmt.Errorf("--output %s: %w", flag, err)
+		}
+		for _, field := range fields {
+			name, value, ok := strings.Cut(field, "=")
+			if !ok {
+				return entry, nil, fmt.Errorf("--output %s: %q is not NAME=VALUE", flag, field)
+			}
+			if name = strings.ToLower(name); name == "type" {
+				entry.Type = value
+			} else {
+				entry.Attrs[name] = value
+			}
+		}
+	}
+	if entry.Type == "registry" {
+		entry.Type, entry.Attrs["push"] = client.ExporterImage, "true"
+	}
+	dest := entry.Attrs["dest"]
+	delete(entry.Attrs, "dest")
+	switch entry.Type {
+	case client.ExporterImage:
+		if dest != "" {
+			return entry, nil, fmt.Errorf("--output %s: an image goes to the builder or a registry, so it has no dest", flag)
+		}
+		return entry, nil, nil
+	case client.ExporterLocal:
+		return toDirectory(entry, flag, dest)
+	case client.ExporterOCI, client.ExporterDocker:
+		if tar, err := strconv.ParseBool(entry.Attrs["tar"]); err == nil && !tar {
+			return toDirectory(entry, flag, dest)
+		}
+	case client.ExporterTar:
+	case "":
+		return entry, nil, fmt.Errorf("--output %s: type is missing; there are image, oci, docker, tar and local", flag)
+	default:
+		return entry, nil, fmt.Errorf("--output %s: there is no type %q; there are image, oci, docker, tar and local", flag, entry.Type)
+	}
+	if dest == "" || dest == "-" {
+		entry.Output = func(map[string]string) (io.WriteCloser, error) { return keepOpen{os.Stdout}, nil }
+		return entry, nil, nil
+	}
+	file := &outputFile{path: dest}
+	entry.Output = func(map[string]string) (io.WriteCloser, error) { return file.create() }
+	return entry, file, nil
+}
+
+func toDirectory(entry client.ExportEntry, flag, dest string) (client.ExportEntry, *outputFile, error) {
+	if dest == "" {
+		return entry, nil, fmt.Errorf("--output %s: dest is missing, the directory to write", flag)
+	}
+	entry.OutputDir = dest
+	return entry, nil, nil
+}
+
+// cacheOptions reads --cache-from and --cache-to: type=…,NAME=VALUE, or the reference of a registry's.
+func cacheOptions(flags []string) ([]client.CacheOptionsEntry, error) {
+	var entries []client.CacheOptionsEntry
+	for _, flag := range flags {
+		if !strings.Contains(flag, "=") {
+			entries = append(entries, client.CacheOptionsEntry{Type: "registry", Attrs: map[string]string{"ref": flag}})
+			continue
+		}
+		fields, err := csvvalue.Fields(flag, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		entry := client.CacheOptionsEntry{Attrs: map[string]string{}}
+		for _, field := range fields {
+			name, value, ok := strings.Cut(field, "=")
+			switch {
+			case !ok:
+				return nil, fmt.Errorf("%s: %q is not NAME=VALUE", flag, field)
+			case name == "type":
+				entry.Type = value
+			default:
+				entry.Attrs[name] = value
+			}
+		}
+		if entry.Type == "" {
+			return nil, fmt.Errorf("%s: type is missing, such as type=registry", flag)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// outputFile is a file that gets its name when the build has succeeded, so that a failed build leaves
+// nothing, and nothing is overwritten by half.
+type outputFile struct {
+	path string
+	temp *os.File
+}
+
+func (f *outputFile) create() (io.WriteCloser, error) {
+	temp, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-")
+	if err != nil {
+		return nil, err
+	}
+	f.temp = temp
+	return temp, nil
+}
+
+func (f *outputFile) commit() error {
+	if f.temp == nil {
+		return fmt.Errorf("the build wrote nothing to %s", f.path)
+	}
+	temp := f.temp.Name()
+	f.temp = nil
+	return errors.Join(os.Chmod(temp, 0o644), os.Rename(temp, f.path))
+}
+
+func (f *outputFile) discard() {
+	if f.temp != nil {
+		f.temp.Close()
+		os.Remove(f.temp.Name())
+	}
+}
+
+// writeFile writes a whole file under a temporary name, then gives it its own.
+func writeFile(path string, data []byte) error {
+	file := &outputFile{path: path}
+	defer file.discard()
+	w, err := file.create()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return file.commit()
+}
+
+// keepOpen is a writer that its user may not close.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }

@@ -226,6 +226,9 @@ func (d *draft) insert(object *strictjson.Value, name, text string, behind []str
 	if len(object.Members) == 0 {
 		s.offset = object.Offset + 1
 		s.text = quote(name) + d.style.colon + text
+		if first, last := d.within(s.offset, s.offset+1); first < last {
+			s.text = d.style.comma + s.text
+		}
 	} else {
 		anchor := len(object.Members) - 1
 		for _, sibling := range behind {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,6 +49,8 @@ func TestSealPinsToALayout(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	dir, contexts := pinnedSuite(t)
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
 	plan := func(t *testing.T, args ...string) outcome {
 		t.Helper()
 		return runCommand(t, append(append([]string{"plan", dir}, contexts...), args...)...)
@@ -128,7 +129,7 @@ func TestPlan(t *testing.T) {
 			require.Empty(t, got.stdout)
 		})
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), programName+"-*"))
+	left, err := filepath.Glob(filepath.Join(scratch, programName+"-*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "planning leaves nothing behind")
 }

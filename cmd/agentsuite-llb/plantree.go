@@ -64,9 +64,9 @@ func (p planned) addLayers(t *tree) {
 	for _, layer := range p.Layers {
 		switch layer.Kind {
 		case image.LayerRuntimeBase, image.LayerHarnessStacked:
-			t.add("%s: %s untouched, of %s", layer.Name, counted(len(layer.DiffIDs), "layer"), layer.Image.ImageRef)
+			t.add("%s: %s, untouched", layer.Name, counted(len(layer.DiffIDs), "layer"))
 		case image.LayerHarnessBeside:
-			t.add("%s: copied from %s", layer.Name, layer.Image.ImageRef)
+			t.add("%s: copied into one layer", layer.Name)
 		case image.LayerBundles:
 			branch := t.add("%s", layer.Name)
 			for _, b := range layer.Bundles {

@@ -144,6 +144,8 @@ func (s *stack) settle(lower *Entry, all []contribution) {
 			way = append(way, c)
 		case first == nil:
 			first, from = c.entry, s.inputs[c.input]
+		case s.inputs[c.input].bundle != nil && first.Type == content.Symlink && c.entry.Type == content.Directory:
+			way = append(way, c) // what lies in it would go through the symlink
 		case !sameEntry(first, c.entry):
 			s.collision(first, from, c)
 		}

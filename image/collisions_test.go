@@ -2,12 +2,16 @@ package image_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/abi"
 	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 // tool is a bundle with nothing in it that could collide.
@@ -91,6 +95,10 @@ func TestComposeRefuses(t *testing.T) {
 		"payload directory over a symlink": {
 			world{bundles: []bundle{at("/var", bundle{id: "a", files: []image.Entry{dir("lock/x/y", 0o755)}})}},
 			[]string{`through /var/lock, which is a symlink to "/run/lock" in the runtime base (for instance /var/lock/x/y); use /run/lock in its place`},
+		},
+		"inventoried payload directory over a symlink": {
+			world{bundles: []bundle{at("/var", bundle{id: "a", files: []image.Entry{dir("lock", 0o755), file("lock/x", 0o644, "x")}})}},
+			[]string{`through /var/lock, which is a symlink to "/run/lock" in the runtime base (for instance /var/lock); use /run/lock in its place`},
 		},
 		"below a symlink of another bundle": {
 			world{bundles: []bundle{at("/opt", bundle{id: "a", files: []image.Entry{link("x", "y")}}), at("/opt/x", tool("b"))}},
@@ -295,6 +303,71 @@ func TestComposeStacked(t *testing.T) {
 	}
 	require.Len(t, composed.Restored, 1)
 	require.EqualValues(t, 0o711, composed.Restored[0].Mode, "the directory is put back as the harness has it")
+}
+
+func TestComposeRepeatsScans(t *testing.T) {
+	withFindings := func(scan *image.Scan) *image.Scan {
+		scan.Problems = append(scan.Problems, problem.New(problem.ImageEntryType, problem.Place{Path: "dev/null"}, "/dev/null is a character device"))
+		scan.Warnings = append(scan.Warnings, problem.Warning{Rule: problem.SetIDFile, Place: problem.Place{Path: "usr/bin/su"}, Message: "/usr/bin/su has mode 4755"})
+		return scan
+	}
+	harness := func() *image.Scan { return scanOf(file("usr/bin/harness", 0o755, "h")) }
+	messages := func(w world) (all []string) {
+		w.t = t
+		composed, _ := w.compose()
+		all = lines(composed.Problems)
+		for _, warning := range composed.Warnings {
+			all = append(all, warning.Message)
+		}
+		return all
+	}
+	require.Equal(t, []string{
+		"dev/null: build (ASI-FS-001): in the runtime base, /dev/null is a character device",
+		"in the runtime base, /usr/bin/su has mode 4755",
+	}, messages(world{base: withFindings(debian()), harness: harness()}))
+	require.Equal(t, []string{
+		"dev/null: build (ASI-FS-001): in the harness, /dev/null is a character device",
+		"in the harness, /usr/bin/su has mode 4755",
+	}, messages(world{harness: withFindings(harness())}))
+	require.Equal(t, []string{
+		"dev/null: build (ASI-FS-001): in the runtime base, /dev/null is a character device",
+		"in the runtime base, /usr/bin/su has mode 4755",
+	}, messages(world{stacked: true, base: withFindings(debian()), harness: withFindings(debian())}), "what a stacked harness has from the base is said once")
+
+	tooLarge := &image.Scan{Problems: []problem.Problem{problem.New(problem.ImageLimit, problem.Place{}, "the filesystem has too much")}}
+	require.Equal(t, []string{"build (ASI-FS-001): in the runtime base, the filesystem has too much"},
+		messages(world{base: tooLarge, bundles: []bundle{writable(tool("a"), "/etc/passwd")}}), "half a filesystem is not judged")
+}
+
+// A bundle may need what the base, the harness beside it or another bundle brings.
+func TestComposeFindsWhatBundlesNeed(t *testing.T) {
+	libc := "usr/lib/x86_64-linux-gnu/libc.so.6"
+	needy := tool("a", file("bin/run", 0o755, "#!"))
+	needy.objects = map[string]abi.Facts{
+		"bin/a":   {ELF: &abi.ELF{Machine: "amd64", Executable: true, Loader: "/lib64/ld-linux-x86-64.so.2", Needed: []string{"libc.so.6", "libb.so"}, RunPath: []string{"$ORIGIN/../../b/lib"}}},
+		"bin/run": {Interpreter: []string{"/usr/bin/env", "harness"}},
+	}
+	needy.variant = func(v *suite.Variant) { v.Runtime = suite.RuntimeNeeds{ABI: "gnu", CPUBaseline: "x86-64-v1"} }
+	lib := bundle{id: "b", files: []image.Entry{file("lib/libb.so", 0o644, "b")}, objects: map[string]abi.Facts{
+		"lib/libb.so": {ELF: &abi.ELF{Machine: "amd64", Soname: "libb.so", Needed: []string{"libc.so.6"}}},
+	}, variant: needy.variant}
+	harness := scanOf(file("usr/bin/harness", 0o755, "h"))
+	harness.Objects["usr/bin/harness"] = abi.Facts{ELF: &abi.ELF{Machine: "amd64", Executable: true}}
+
+	composed, _ := world{t: t, harness: harness, bundles: []bundle{needy, lib}}.compose()
+	require.Empty(t, lines(composed.Problems))
+
+	base := debian()
+	delete(base.Objects, libc)
+	base.Entries = slices.DeleteFunc(base.Entries, func(e image.Entry) bool { return e.Path == libc })
+	composed, _ = world{t: t, base: base, bundles: []bundle{needy, lib}, change: func(in *image.Inputs) {
+		in.Harness.Config.Config.Env = []string{"PATH=/nowhere"}
+		in.Base.Config.Config.Env = nil
+	}}.compose()
+	got := strings.Join(lines(composed.Problems), "\n")
+	require.Contains(t, got, "/opt/a/bin/a: ")
+	require.Contains(t, got, "libc.so.6")
+	require.Contains(t, got, "/opt/a/bin/run: ", "env looks in the image's PATH")
 }
 
 func TestComposeListsBoundedly(t *testing.T) {

@@ -73,9 +73,10 @@ func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage
 	name := fmt.Sprintf("%s %s", role, pin.Platform)
 	_, dgst, data, err := b.solver.client.ResolveImageConfig(ctx, location.Ref, location.Resolve("[internal] load the config of the "+name))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", problem.AsError([]problem.Problem{problem.New(problem.ImageUnreachable, at,
-			"the %s %s cannot be fetched from %s; make it available there, or say where it lies with --build-context %s=oci-layout://DIR",
-			name, pin.Image.Digest, where(location), repository(pin))}), err)
+		// The daemon's error goes along as text: wrapped, its status would replace ours on the way out.
+		return nil, problem.AsError([]problem.Problem{problem.New(problem.ImageUnreachable, at,
+			"the %s %s cannot be fetched from %s; make it available there, or say where it lies with --build-context %s=oci-layout://DIR (%v)",
+			name, pin.Image.Digest, where(location), repository(pin), err)})
 	}
 	if dgst != pin.Image.Digest {
 		return nil, problem.AsError([]problem.Problem{problem.New(problem.ImageDigest, at,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -37,20 +38,20 @@ func (x *Index) Encode(w io.Writer) error {
 	var e encoder
 	e.text(string(x.Form))
 	e.text(string(x.SuiteDigest))
-	e.number(len(x.Entries))
+	e.number(int64(len(x.Entries)))
 	for _, entry := range x.Entries {
 		if err := e.entry(entry); err != nil {
 			return err
 		}
 	}
 	e.last = ""
-	e.number(len(x.Texts))
+	e.number(int64(len(x.Texts)))
 	for _, p := range slices.Sorted(maps.Keys(x.Texts)) {
 		e.path(p)
 		e.text(string(x.Texts[p]))
 	}
 	e.last = ""
-	e.number(len(x.Ignored))
+	e.number(int64(len(x.Ignored)))
 	for _, p := range x.Ignored {
 		e.path(p)
 	}
@@ -74,10 +75,10 @@ type encoder struct {
 	last string
 }
 
-func (e *encoder) number(n int) { e.buf = binary.AppendUvarint(e.buf, uint64(n)) }
+func (e *encoder) number(n int64) { e.buf = binary.AppendUvarint(e.buf, uint64(n)) }
 
 func (e *encoder) text(s string) {
-	e.number(len(s))
+	e.number(int64(len(s)))
 	e.buf = append(e.buf, s...)
 }
 
@@ -86,7 +87,7 @@ func (e *encoder) path(p string) {
 	for common < min(len(p), len(e.last)) && p[common] == e.last[common] {
 		common++
 	}
-	e.number(common)
+	e.number(int64(common))
 	e.text(p[common:])
 	e.last = p
 }
@@ -100,13 +101,13 @@ func (e *encoder) entry(entry Entry) error {
 		code |= hasDigest
 	}
 	e.path(entry.Path)
-	e.number(code)
-	e.number(int(entry.Mode))
-	e.number(entry.UID)
-	e.number(entry.GID)
+	e.number(int64(code))
+	e.number(int64(entry.Mode))
+	e.number(int64(entry.UID))
+	e.number(int64(entry.GID))
 	switch entry.Type {
 	case File:
-		e.number(int(entry.Size))
+		e.number(entry.Size)
 		if entry.Digest != "" {
 			sum, err := hex.DecodeString(entry.Digest.Encoded())
 			if err != nil || len(sum) != digestBytes {
@@ -187,14 +188,14 @@ type decoder struct {
 	bad  bool
 }
 
-func (d *decoder) number() int {
+func (d *decoder) number() int64 {
 	n, size := binary.Uvarint(d.buf)
-	if size <= 0 || n > maxEncoded*maxEncoded-1 {
+	if size <= 0 || n > math.MaxInt64 {
 		d.fail()
 		return 0
 	}
 	d.buf = d.buf[size:]
-	return int(n)
+	return int64(n)
 }
 
 func (d *decoder) fail() { d.bad, d.buf = true, nil }
@@ -202,18 +203,18 @@ func (d *decoder) fail() { d.bad, d.buf = true, nil }
 // count is the number of things that follow, of which each takes a byte at least.
 func (d *decoder) count() int {
 	n := d.number()
-	if n > len(d.buf) {
+	if n > int64(len(d.buf)) {
 		d.fail()
 		return 0
 	}
-	return n
+	return int(n)
 }
 
 // bytes returns a part of the buffer. Its capacity ends with it, so nobody can append into the rest.
 func (d *decoder) bytes() []byte { return d.take(d.number()) }
 
-func (d *decoder) take(n int) []byte {
-	if n > len(d.buf) {
+func (d *decoder) take(n int64) []byte {
+	if n > int64(len(d.buf)) {
 		d.fail()
 		return nil
 	}
@@ -226,7 +227,7 @@ func (d *decoder) text() string { return string(d.bytes()) }
 
 func (d *decoder) path() string {
 	common, rest := d.number(), d.bytes()
-	if common > len(d.last) {
+	if common > int64(len(d.last)) {
 		d.fail()
 		return ""
 	}
@@ -237,15 +238,15 @@ func (d *decoder) path() string {
 func (d *decoder) entry() Entry {
 	e := Entry{Path: d.path()}
 	code := d.number()
-	if code&^hasDigest >= len(typeCodes) {
+	if code&^hasDigest >= int64(len(typeCodes)) {
 		d.fail()
 		return e
 	}
 	e.Type = typeCodes[code&^hasDigest]
-	e.Mode, e.UID, e.GID = uint32(d.number()), d.number(), d.number()
+	e.Mode, e.UID, e.GID = uint32(d.number()), int(d.number()), int(d.number())
 	switch e.Type {
 	case File:
-		e.Size = int64(d.number())
+		e.Size = d.number()
 		if code&hasDigest != 0 {
 			if sum := d.take(digestBytes); sum != nil {
 				e.Digest = encoded([digestBytes]byte(sum))

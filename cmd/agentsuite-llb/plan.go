@@ -193,28 +193,22 @@ func payloadObjects(ctx context.Context, dir string, selection *suite.Selection)
 }
 
 // read reads the config and the filesystem of a pinned image from where it lies.
-func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (image.Source, *image.Scan, error) {
-	ref := p.locate(pin)
-	fail := func(err error) (image.Source, *image.Scan, error) {
-		return image.Source{}, nil, fmt.Errorf("reading the %s for %s, %s: %w", role, pin.Platform, pin.ImageRef, err)
-	}
-	source, err := ociimage.Open(ctx, ref, ociimage.Options{})
+func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (_ image.Source, _ *image.Scan, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("reading the %s: %w", role, err)
+		}
+	}()
+	pinned, err := ociimage.Pinned(ctx, pin, p.locate(pin), ociimage.Options{})
 	if err != nil {
-		return fail(err)
+		return image.Source{}, nil, err
 	}
-	defer source.Close()
-	found, err := source.Image(ctx, pin.Platform)
+	defer func() { err = errors.Join(err, pinned.Close()) }()
+	rootfs, err := pinned.Flatten(ctx, ociimage.Keep{})
 	if err != nil {
-		return fail(err)
+		return image.Source{}, nil, err
 	}
-	if found.Descriptor.Digest != pin.Image.Digest {
-		return fail(fmt.Errorf("%s has the manifest %s", ref, found.Descriptor.Digest))
-	}
-	rootfs, err := found.Flatten(ctx, ociimage.Keep{})
-	if err != nil {
-		return fail(err)
-	}
-	return image.Source{Pin: pin, Config: found.Config}, rootfs.Scan, nil
+	return image.Source{Pin: pin, Config: pinned.Config}, rootfs.Scan, nil
 }
 
 // imageContext is one --build-context: where the images of a repository lie, never which they are.
@@ -222,11 +216,11 @@ type imageContext struct {
 	repository string
 	// digest narrows it down to one image when the name has one.
 	digest digest.Digest
-	// value is the place, scheme included, without a digest.
+	// value is the place, scheme included.
 	value string
 }
 
-// locate returns the reference at which a pinned image is read.
+// locate returns where a pinned image is read; nothing for its own registry.
 func (p planner) locate(pin suite.BaseImage) string {
 	repository, _, _ := strings.Cut(pin.ImageRef, "@")
 	at := -1
@@ -236,13 +230,17 @@ func (p planner) locate(pin suite.BaseImage) string {
 		}
 	}
 	if at < 0 {
-		return registryScheme + pin.ImageRef
+		return ""
 	}
-	return p.contexts[at].value + "@" + string(pin.Image.Digest)
+	return p.contexts[at].value
 }
 
-// registryScheme begins the address of an image in a registry.
-const registryScheme = "docker-image://"
+// The schemes of addresses of images, as in the contexts of docker buildx: an OCI layout directory, and a
+// registry.
+const (
+	ociLayoutScheme = "oci-layout://"
+	registryScheme  = "docker-image://"
+)
 
 func parseContexts(cmd *cobra.Command, flags []string) ([]imageContext, error) {
 	var contexts []imageContext
@@ -256,7 +254,6 @@ func parseContexts(cmd *cobra.Command, flags []string) ([]imageContext, error) {
 		if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(repository, '/') {
 			repository = repository[:i]
 		}
-		value, _, _ = strings.Cut(value, "@")
 		contexts = append(contexts, imageContext{repository: repository, digest: digest.Digest(rest), value: value})
 	}
 	return contexts, nil

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentsuite/agentsuite-llb/image"
-	"github.com/agentsuite/agentsuite-llb/suite"
-
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage/ocitest"
+	"github.com/agentsuite/agentsuite-llb/suite"
 )
 
 // pinnedSuite is the workshop with its images pinned to ones in OCI layouts, and the flags that say where
@@ -18,18 +20,27 @@ import (
 func pinnedSuite(t *testing.T) (dir string, contexts []string) {
 	t.Helper()
 	dir = sealedSuite(t)
-	base, harness := newLayout(t), newLayout(t)
-	for _, platform := range suite.Platforms() {
-		system := layer(t, [2]string{"etc/passwd", "root:x:0:0::/:/bin/sh\n"}, [2]string{"bin/opa", "\x00"}, [2]string{"bin/" + platform.Architecture, "\x00"})
-		base.add(t, platform, ocispec.ImageConfig{Env: []string{"PATH=/bin"}}, system)
-		harness.add(t, platform, ocispec.ImageConfig{Entrypoint: []string{"/opt/harness"}, User: "1000:1000", Env: []string{"SECRET=hush"}},
-			layer(t, [2]string{"opt/harness", "\x00"}))
-	}
-	pins := []string{"registry.example/base=oci-layout://" + base.dir, "registry.example/harness=oci-layout://" + harness.dir}
+	base := layout(t, dockerspec.DockerOCIImageConfig{ImageConfig: ocispec.ImageConfig{Env: []string{"PATH=/bin"}}},
+		ocitest.File("etc/passwd", 0o644, "root:x:0:0::/:/bin/sh\n"),
+		ocitest.File("bin/opa", 0o755, "\x00"), ocitest.File("bin/amd64", 0o755, "\x00"), ocitest.File("bin/arm64", 0o755, "\x00"))
+	harness := layout(t, dockerspec.DockerOCIImageConfig{ImageConfig: ocispec.ImageConfig{
+		Entrypoint: []string{"/opt/harness"}, User: "1000:1000", Env: []string{"SECRET=hush"},
+	}}, ocitest.File("opt/harness", 0o755, "\x00"))
+	pins := []string{"registry.example/base=" + base, "registry.example/harness=" + harness}
 	got := runCommand(t, "seal", dir, "--pin", pins[0], "--pin", pins[1])
 	require.Equal(t, exitGood, got.status, got.stderr)
 	require.Contains(t, got.stdout, "build-profiles/default.json\n")
 	return dir, []string{"--build-context", pins[0], "--build-context", pins[1]}
+}
+
+// layout writes an OCI layout with an image for every platform, of one layer, and returns its address.
+func layout(t *testing.T, config dockerspec.DockerOCIImageConfig, entries ...ocitest.Entry) string {
+	t.Helper()
+	l := ocitest.NewLayout()
+	for _, platform := range suite.Platforms() {
+		l.Index.Manifests = append(l.Index.Manifests, l.Image(t, platform, dockerspec.DockerOCIImage{Config: config}, ocitest.NewLayer(t, entries...)))
+	}
+	return ociLayoutScheme + l.WriteDir(t)
 }
 
 func TestSealPinsToALayout(t *testing.T) {
@@ -37,12 +48,12 @@ func TestSealPinsToALayout(t *testing.T) {
 	got := runCommand(t, "seal", "--check", dir, "--pin", contexts[1], "--pin", contexts[3])
 	require.Equal(t, exitGood, got.status, got.stderr)
 
-	empty := newLayout(t)
-	empty.add(t, suite.Platforms()[0], ocispec.ImageConfig{}, layer(t))
-	got = runCommand(t, "seal", dir, "--pin", "registry.example/base=oci-layout://"+empty.dir)
+	half := ocitest.NewLayout()
+	half.Index.Manifests = append(half.Index.Manifests, half.Image(t, suite.Platforms()[0], dockerspec.DockerOCIImage{}))
+	got = runCommand(t, "seal", dir, "--pin", "registry.example/base=oci-layout://"+half.WriteDir(t))
 	require.Equal(t, exitTrouble, got.status)
 	require.Contains(t, got.stderr, "pinning registry.example/base of build profile default for linux/arm64")
-	got = runCommand(t, "seal", dir, "--pin", "registry.example/bse=oci-layout://"+empty.dir)
+	got = runCommand(t, "seal", dir, "--pin", "registry.example/bse="+layout(t, dockerspec.DockerOCIImageConfig{}))
 	require.Equal(t, exitTrouble, got.status)
 	require.Contains(t, got.stderr, "registry.example/base, registry.example/harness")
 }
@@ -92,12 +103,8 @@ func TestPlan(t *testing.T) {
 	})
 	t.Run("problems", func(t *testing.T) {
 		// A base without the interpreter of the bundle's scripts.
-		bare := newLayout(t)
-		for _, platform := range suite.Platforms() {
-			bare.add(t, platform, ocispec.ImageConfig{}, layer(t, [2]string{"etc/passwd", ""}))
-		}
 		dir, contexts := pinnedSuite(t)
-		contexts[1] = "registry.example/base=oci-layout://" + bare.dir
+		contexts[1] = "registry.example/base=" + layout(t, dockerspec.DockerOCIImageConfig{}, ocitest.File("etc/passwd", 0o644, ""))
 		require.Equal(t, exitGood, runCommand(t, "seal", dir, "--pin", contexts[1]).status)
 		got := runCommand(t, append([]string{"plan", dir, "--target", "writer", "--platform", "linux/amd64"}, contexts...)...)
 		require.Equal(t, exitInvalid, got.status, got.stderr)
@@ -117,7 +124,7 @@ func TestPlan(t *testing.T) {
 		"an unknown platform":      {[]string{"--platform", "linux/riscv64"}, "is neither linux/amd64 nor linux/arm64"},
 		"a context of no scheme":   {[]string{"--build-context", "registry.example/base=./base"}, "is neither REPOSITORY=oci-layout://DIR nor"},
 		"a label without a value":  {[]string{"--label", "x"}, "is not NAME=VALUE"},
-		"a layout without the pin": {[]string{"--target", "writer", "--build-context", contexts[3], "--build-context", "registry.example/base=" + strings.TrimPrefix(contexts[3], "registry.example/harness=")}, "reading the runtime base for linux/amd64"},
+		"a layout without the pin": {[]string{"--target", "writer", "--build-context", contexts[3], "--build-context", "registry.example/base=" + strings.TrimPrefix(contexts[3], "registry.example/harness=")}, "reading the runtime base: the pinned image for linux/amd64 cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := plan(t, test.args...)

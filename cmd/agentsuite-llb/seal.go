@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -106,14 +107,13 @@ func newSealJSON(result *seal.Result) sealJSON {
 // parsePin reads REPO=oci-layout://DIR.
 func parsePin(cmd *cobra.Command, text string) (seal.Pin, error) {
 	repository, address, ok := strings.Cut(text, "=")
-	dir, isLayout := strings.CutPrefix(address, ociLayoutScheme)
-	if !ok || !isLayout || repository == "" || dir == "" {
+	if !ok || repository == "" || !strings.HasPrefix(address, ociLayoutScheme) {
 		return seal.Pin{}, misuse(cmd, "--pin %s is not of the form REPO=oci-layout://DIR, as in registry.example/base=oci-layout://build/base", problem.Quoted(text))
 	}
 	return seal.Pin{
 		Repository: repository,
 		Manifest: func(ctx context.Context, platform suite.Platform) (suite.Descriptor, error) {
-			return layoutManifest(ctx, dir, platform)
+			return ociimage.Manifest(ctx, address, platform, ociimage.Options{})
 		},
 	}, nil
 }

@@ -188,6 +188,7 @@ func TestSealChangesExactlyWhatAChangeConcerns(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := author(t, "testdata/workshop/suite")
 			mustSeal(t, dir, seal.Options{})
 			test.change(t, dir)
@@ -254,6 +255,7 @@ func TestSealWritesNothingOfAnInvalidSuite(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := author(t, "testdata/workshop/suite")
 			test.change(t, dir)
 			before := tree(t, dir)

@@ -83,8 +83,8 @@ func (s *Scan) Configuration() map[string]string {
 	}
 	files := map[string]string{}
 	for _, p := range wanted {
-		if real, e, ok := tree(s.Entries).resolve(p); ok && e != nil && e.Type == content.File {
-			files[p] = real
+		if target, e, ok := tree(s.Entries).resolve(p); ok && e != nil && e.Type == content.File {
+			files[p] = target
 		}
 	}
 	return files

@@ -251,8 +251,8 @@ func (s *stack) reportObstacles() {
 		what, advice := "a regular file", "install it elsewhere"
 		if o.entry.Type == content.Symlink {
 			what = "a symlink to " + problem.Quoted(o.entry.LinkTarget)
-			if real, _, ok := s.final.resolve(p); ok {
-				advice = b.instead(p, real)
+			if target, _, ok := s.final.resolve(p); ok {
+				advice = b.instead(p, target)
 			}
 		}
 		s.report.problem(problem.BundleThroughSymlink, b.InstallRootAt,
@@ -261,12 +261,12 @@ func (s *stack) reportObstacles() {
 	}
 }
 
-// instead says what to use instead of destinations that lead through a symlink at p to real.
-func (b *RecipeBundle) instead(p, real string) string {
+// instead says what to use instead of destinations that lead through a symlink at p to target.
+func (b *RecipeBundle) instead(p, target string) string {
 	if root := strings.TrimPrefix(b.InstallRoot, "/"); within(root, p) {
-		return fmt.Sprintf("set installRoot to /%s", path.Join(real, strings.TrimPrefix(root, p)))
+		return fmt.Sprintf("set installRoot to /%s", path.Join(target, strings.TrimPrefix(root, p)))
 	}
-	return fmt.Sprintf("use /%s in its place", real)
+	return fmt.Sprintf("use /%s in its place", target)
 }
 
 // destinationBelow is the first destination of a bundle below a directory.

@@ -184,7 +184,7 @@ func (c *composer) checkWritable() {
 }
 
 func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
-	real, e, ok := c.stack.final.resolve(w)
+	target, e, ok := c.stack.final.resolve(w)
 	if !ok || e != nil && e.Type != content.Directory {
 		c.report.problem(problem.BundleWritable, b.WritableAt,
 			"bundle %s needs %s writable, but no directory can be mounted there: the path leads to or through something else; choose another one",
@@ -192,13 +192,13 @@ func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
 		return
 	}
 	for _, r := range reserved {
-		if within("/"+real, r.path) {
+		if within("/"+target, r.path) {
 			c.report.problem(problem.WritableReserved, b.WritableAt, "the writable path %s leads to /%s and would hide %s, %s; choose another one",
-				problem.Quoted(w), real, r.path, r.owner)
+				problem.Quoted(w), target, r.path, r.owner)
 		}
 	}
 	// The path as written matters too where a bundle's own symlink stands in it.
-	for _, at := range uniqueStrings(strings.TrimPrefix(w, "/"), real) {
+	for _, at := range uniqueStrings(strings.TrimPrefix(w, "/"), target) {
 		self, contents := c.stack.final.below(at)
 		if self != nil {
 			contents = append(tree{*self}, contents...)

@@ -152,7 +152,7 @@ func (s *scanner) collect(readings [][]reading) {
 	}
 }
 
-// walk visits every directory once, breadth last, in an order that depends on names alone.
+// walk visits every directory once, in an order that depends on names alone.
 func (s *scanner) walk(ctx context.Context, tasks chan<- task) error {
 	s.first = map[inode]int{}
 	pending := []string{"."}
@@ -240,7 +240,7 @@ func (s *scanner) add(handle *os.Root, p, name string, info fs.FileInfo) (index 
 	if !ok {
 		return 0, fmt.Errorf("the owner of %s cannot be told on this system", p)
 	}
-	e := Entry{Path: p, Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid)}
+	e := Entry{Path: p, Mode: modeBits(info.Mode()), UID: int(stat.Uid), GID: int(stat.Gid)}
 	switch {
 	case info.IsDir():
 		e.Type = content.Directory
@@ -256,10 +256,25 @@ func (s *scanner) add(handle *os.Root, p, name string, info fs.FileInfo) (index 
 	return len(s.scan.Entries) - 1, nil
 }
 
+// modeBits are the permission, set-id and sticky bits of a mode, where a kernel has them.
+func modeBits(mode fs.FileMode) uint32 {
+	bits := uint32(mode.Perm())
+	if mode&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if mode&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	if mode&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return bits
+}
+
 // send opens a regular file for the readers, unless another name of it is with them already.
 func (s *scanner) send(ctx context.Context, handle *os.Root, index int, p, name string, info fs.FileInfo, tasks chan<- task) error {
 	if stat := info.Sys().(*syscall.Stat_t); stat.Nlink > 1 {
-		id := inode{uint64(stat.Dev), stat.Ino}
+		id := inode{uint64(stat.Dev), stat.Ino} //nolint:unconvert // it has another type on other systems
 		if original, ok := s.first[id]; ok {
 			s.aliases = append(s.aliases, [2]int{index, original})
 			return nil

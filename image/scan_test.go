@@ -28,13 +28,7 @@ type rootfs struct {
 	dir string
 }
 
-// newRootfs keeps the names short, because a socket's path is limited.
-func newRootfs(t *testing.T) rootfs {
-	dir, err := os.MkdirTemp("", "scan")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return rootfs{t, dir}
-}
+func newRootfs(t *testing.T) rootfs { return rootfs{t, t.TempDir()} }
 
 func (r rootfs) path(p string) string { return filepath.Join(r.dir, p) }
 

@@ -22,11 +22,11 @@ func (t tree) lookup(p string) (*Entry, bool) {
 	return &t[i], true
 }
 
-// resolve follows symlinks as the kernel does for a process whose root the tree is. real has none and
+// resolve follows symlinks as the kernel does for a process whose root the tree is. target has none and
 // no leading slash; what it names need not exist, but everything on the way to it that exists is a
 // directory. ok is false for a loop and for a path through a file. The entry is nil where nothing is,
 // and for the root.
-func (t tree) resolve(p string) (real string, e *Entry, ok bool) {
+func (t tree) resolve(p string) (target string, e *Entry, ok bool) {
 	var done []string
 	pending := strings.Split(p, "/")
 	for links := 0; len(pending) > 0; {
@@ -56,9 +56,9 @@ func (t tree) resolve(p string) (real string, e *Entry, ok bool) {
 			return "", nil, false
 		}
 	}
-	real = strings.Join(done, "/")
-	e, _ = t.lookup(real)
-	return real, e, true
+	target = strings.Join(done, "/")
+	e, _ = t.lookup(target)
+	return target, e, true
 }
 
 // below yields the entries at and below a path, in two parts: the bytes that sort between a directory

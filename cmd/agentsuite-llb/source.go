@@ -48,7 +48,8 @@ func (s *streams) validSuite(ctx context.Context, path string, opts content.Opti
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return index, graph, report, report.Err()
+	err = report.Err()
+	return index, graph, report, err
 }
 
 // checkPath refuses a path that cannot be a suite, and says what was probably meant.

@@ -54,7 +54,7 @@ func TestPrintProblems(t *testing.T) {
 		problem.New(problem.JSONSyntax, at("agents/writer.json", 99, 1), "beyond the text"),
 	}
 	warnings := []problem.Warning{{Rule: problem.CredentialInProse, Place: at("prose.md", 1, 1), Message: "looks like one"}}
-	print := func(s style) string {
+	printed := func(s style) string {
 		var out strings.Builder
 		page{&out, s}.printProblems(index, problems, warnings)
 		return out.String()
@@ -71,7 +71,7 @@ oci (AS-OCI-001): the whole
 bin/x: path (AS-PATH-001): an entry
 agents/writer.json:99:1: json (AS-JSON-001): beyond the text
 prose.md:1:1: warning (CredentialInProse): looks like one (`+url+`)
-`, print(style{}))
+`, printed(style{}))
 	})
 	t.Run("on a terminal", func(t *testing.T) {
 		require.Equal(t, `agents/writer.json:3:2: json (AS-JSON-001): unknown
@@ -87,10 +87,10 @@ oci (AS-OCI-001): the whole
 bin/x: path (AS-PATH-001): an entry
 agents/writer.json:99:1: json (AS-JSON-001): beyond the text
 prose.md:1:1: warning (CredentialInProse): looks like one (`+url+`)
-`, print(style{excerpts: true}))
+`, printed(style{excerpts: true}))
 	})
 	t.Run("in colour", func(t *testing.T) {
-		require.Contains(t, print(style{colour: true}), "\x1b[1magents/writer.json:3:2\x1b[0m: \x1b[31mjson (AS-JSON-001)\x1b[0m: unknown\n")
+		require.Contains(t, printed(style{colour: true}), "\x1b[1magents/writer.json:3:2\x1b[0m: \x1b[31mjson (AS-JSON-001)\x1b[0m: unknown\n")
 	})
 }
 

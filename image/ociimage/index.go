@@ -109,7 +109,7 @@ func (s *Source) choose(descriptors []ocispec.Descriptor, at location) ([]ocispe
 			return nil, s.invalid("index.json", "it has no image with the tag %s; it has %s", problem.Quoted(at.tag), orNone(tags))
 		}
 	}
-	if i := slices.IndexFunc(chosen, func(d ocispec.Descriptor) bool { return d.Digest == at.digest }); i >= 0 {
+	if i := slices.IndexFunc(chosen, func(d ocispec.Descriptor) bool { return d.Digest == at.digest }); at.digest != "" && i >= 0 {
 		return chosen[i : i+1], nil
 	}
 	// The digest may be that of an image in one of the indexes.

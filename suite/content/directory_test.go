@@ -35,44 +35,47 @@ func tree(tb testing.TB, files map[string]string) string {
 	return dir
 }
 
+// directoryFaults make one thing wrong in a good directory.
+var directoryFaults = map[string]struct {
+	make func(dir string) error
+	want string // rule, place and a part of the message
+}{
+	"FIFO":                 {func(dir string) error { return mkfifo(dir + "/x") }, "path-type x: the entry is a FIFO; expected a regular file, a directory or a symlink"},
+	"socket":               {func(dir string) error { return unix.Mknod(dir+"/x", unix.S_IFSOCK|0o644, 0) }, "path-type x: the entry is a socket"},
+	"set-uid file":         {func(dir string) error { return chmod(dir+"/a.txt", 0o755|os.ModeSetuid) }, "path-mode a.txt: mode 4755 has a set-id or sticky bit"},
+	"set-gid directory":    {func(dir string) error { return chmod(dir+"/d", 0o755|os.ModeSetgid) }, "path-mode d: mode 2755 has a set-id or sticky bit"},
+	"sticky directory":     {func(dir string) error { return chmod(dir+"/d", 0o755|os.ModeSticky) }, "path-mode d: mode 1755"},
+	"group-writable file":  {func(dir string) error { return chmod(dir+"/a.txt", 0o664) }, "path-mode a.txt: mode 0664 lets group or others write"},
+	"symlink out":          {func(dir string) error { return os.Symlink("../x", dir+"/x") }, `path-symlink x: the symlink's target "../x" is refused: it leads out of the content root`},
+	"absolute symlink":     {func(dir string) error { return os.Symlink("/etc", dir+"/x") }, `path-symlink x: the symlink's target "/etc" is refused: it is absolute`},
+	"backslash":            {func(dir string) error { return os.WriteFile(dir+`/a\b`, nil, 0o644) }, `path-unsafe a\b: "a\b" is no content path: it contains a backslash`},
+	"no UTF-8":             {func(dir string) error { return os.Mkdir(dir+"/\xff", 0o755) }, `is no content path: it is not UTF-8`},
+	"case":                 {func(dir string) error { return os.WriteFile(dir+"/A.TXT", nil, 0o644) }, `path-case-collision A.TXT: the path equals "a.txt" but for case`},
+	"Dockerfile":           {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("FROM scratch\n"), 0o644) }, `build-file Dockerfile: the build file is refused: its first line is no "# syntax=" line; expected a "# syntax=" line and nothing else`},
+	"another Dockerfile":   {func(dir string) error { return os.WriteFile(dir+"/x.Dockerfile", []byte("# syntax=x\nRUN x"), 0o644) }, `build-file x.Dockerfile: the build file is refused: its line 2 is neither blank nor a comment`},
+	"empty Dockerfile":     {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", nil, 0o644) }, "it is empty"},
+	"binary Dockerfile":    {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("# syntax=\xff"), 0o644) }, "it is no text"},
+	"NUL Dockerfile":       {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("# syntax=x\n#\x00"), 0o644) }, "it is no text"},
+	"large Dockerfile":     {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", make([]byte, 65537), 0o644) }, "build-file Dockerfile: the build file has 65537 bytes; the limit is 65536"},
+	"Dockerfile symlink":   {func(dir string) error { return os.Symlink("a.txt", dir+"/Dockerfile") }, "build-file Dockerfile: the build file is a symlink; expected a regular file"},
+	"Dockerfile FIFO":      {func(dir string) error { return mkfifo(dir + "/Dockerfile") }, "build-file Dockerfile: the build file is a FIFO"},
+	"ignore symlink":       {func(dir string) error { return os.Symlink("a.txt", dir+"/.dockerignore") }, "build-file .dockerignore: the build file is a symlink"},
+	"ignore FIFO":          {func(dir string) error { return mkfifo(dir + "/.dockerignore") }, "build-file .dockerignore: the build file is a FIFO"},
+	"large ignore":         {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", make([]byte, 65537), 0o644) }, "build-file .dockerignore: the build file has 65537 bytes; the limit is 65536"},
+	"malformed pattern":    {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", []byte("x\n[a-\n"), 0o644) }, `build-file .dockerignore: the file cannot be applied: the pattern "[a-" is malformed`},
+	"exception of nothing": {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", []byte("x\n!\n"), 0o644) }, `build-file .dockerignore: the file cannot be applied: the pattern "!" is malformed`},
+	"many patterns": {func(dir string) error {
+		return os.WriteFile(dir+"/.dockerignore", []byte(strings.Repeat("a\n", 1001)), 0o644)
+	}, "build-file .dockerignore: the file cannot be applied: it has 1001 patterns; the limit is 1000"},
+	"long path": {func(dir string) error {
+		return os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 520)), 0o755)
+	}, "path-unsafe"},
+}
+
 func TestDirectoryFaults(t *testing.T) {
-	for name, test := range map[string]struct {
-		make func(dir string) error
-		want string
-	}{
-		"FIFO":                 {func(dir string) error { return mkfifo(dir + "/x") }, "path-type x: the entry is a FIFO; expected a regular file, a directory or a symlink"},
-		"socket":               {func(dir string) error { return unix.Mknod(dir+"/x", unix.S_IFSOCK|0o644, 0) }, "path-type x: the entry is a socket"},
-		"set-uid file":         {func(dir string) error { return chmod(dir+"/a.txt", 0o755|os.ModeSetuid) }, "path-mode a.txt: mode 4755 has a set-id or sticky bit"},
-		"set-gid directory":    {func(dir string) error { return chmod(dir+"/d", 0o755|os.ModeSetgid) }, "path-mode d: mode 2755 has a set-id or sticky bit"},
-		"sticky directory":     {func(dir string) error { return chmod(dir+"/d", 0o755|os.ModeSticky) }, "path-mode d: mode 1755"},
-		"group-writable file":  {func(dir string) error { return chmod(dir+"/a.txt", 0o664) }, "path-mode a.txt: mode 0664 lets group or others write"},
-		"symlink out":          {func(dir string) error { return os.Symlink("../x", dir+"/x") }, `path-symlink x: the symlink's target "../x" is refused: it leads out of the content root`},
-		"absolute symlink":     {func(dir string) error { return os.Symlink("/etc", dir+"/x") }, `path-symlink x: the symlink's target "/etc" is refused: it is absolute`},
-		"backslash":            {func(dir string) error { return os.WriteFile(dir+`/a\b`, nil, 0o644) }, `path-unsafe a\b: "a\b" is no content path: it contains a backslash`},
-		"no UTF-8":             {func(dir string) error { return os.Mkdir(dir+"/\xff", 0o755) }, `is no content path: it is not UTF-8`},
-		"case":                 {func(dir string) error { return os.WriteFile(dir+"/A.TXT", nil, 0o644) }, `path-case-collision A.TXT: the path equals "a.txt" but for case`},
-		"Dockerfile":           {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("FROM scratch\n"), 0o644) }, `build-file Dockerfile: the build file is refused: its first line is no "# syntax=" line; expected a "# syntax=" line and nothing else`},
-		"another Dockerfile":   {func(dir string) error { return os.WriteFile(dir+"/x.Dockerfile", []byte("# syntax=x\nRUN x"), 0o644) }, `build-file x.Dockerfile: the build file is refused: its line 2 is neither blank nor a comment`},
-		"empty Dockerfile":     {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", nil, 0o644) }, "it is empty"},
-		"binary Dockerfile":    {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("# syntax=\xff"), 0o644) }, "it is no text"},
-		"NUL Dockerfile":       {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", []byte("# syntax=x\n#\x00"), 0o644) }, "it is no text"},
-		"large Dockerfile":     {func(dir string) error { return os.WriteFile(dir+"/Dockerfile", make([]byte, 65537), 0o644) }, "build-file Dockerfile: the build file has 65537 bytes; the limit is 65536"},
-		"Dockerfile symlink":   {func(dir string) error { return os.Symlink("a.txt", dir+"/Dockerfile") }, "build-file Dockerfile: the build file is a symlink; expected a regular file"},
-		"Dockerfile FIFO":      {func(dir string) error { return mkfifo(dir + "/Dockerfile") }, "build-file Dockerfile: the build file is a FIFO"},
-		"ignore symlink":       {func(dir string) error { return os.Symlink("a.txt", dir+"/.dockerignore") }, "build-file .dockerignore: the build file is a symlink"},
-		"ignore FIFO":          {func(dir string) error { return mkfifo(dir + "/.dockerignore") }, "build-file .dockerignore: the build file is a FIFO"},
-		"large ignore":         {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", make([]byte, 65537), 0o644) }, "build-file .dockerignore: the build file has 65537 bytes; the limit is 65536"},
-		"malformed pattern":    {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", []byte("x\n[a-\n"), 0o644) }, `build-file .dockerignore: the file cannot be applied: the pattern "[a-" is malformed`},
-		"exception of nothing": {func(dir string) error { return os.WriteFile(dir+"/.dockerignore", []byte("x\n!\n"), 0o644) }, `build-file .dockerignore: the file cannot be applied: the pattern "!" is malformed`},
-		"many patterns": {func(dir string) error {
-			return os.WriteFile(dir+"/.dockerignore", []byte(strings.Repeat("a\n", 1001)), 0o644)
-		}, "build-file .dockerignore: the file cannot be applied: it has 1001 patterns; the limit is 1000"},
-		"long path": {func(dir string) error {
-			return os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 520)), 0o755)
-		}, "path-unsafe"},
-	} {
+	for name, test := range directoryFaults {
 		t.Run(name, func(t *testing.T) {
-			dir := tree(t, map[string]string{"a.txt": "text", "d/": "", "d/b.json": "{}"})
+			dir := goodDirectory(t)
 			require.NoError(t, test.make(dir))
 			for _, digest := range []bool{false, true} {
 				opts := defaults()
@@ -86,6 +89,10 @@ func TestDirectoryFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+func goodDirectory(tb testing.TB) string {
+	return tree(tb, map[string]string{"a.txt": "text", "d/": "", "d/b.json": "{}"})
 }
 
 func chmod(path string, mode os.FileMode) error { return os.Chmod(path, mode) }

@@ -258,6 +258,11 @@ func TestPackKeepsWhatIsThere(t *testing.T) {
 		_, err := content.Pack(t.Context(), sampleDirectory(t), filepath.Join(dir, "out"), form, content.PackOptions{Limits: content.DefaultLimits()})
 		require.ErrorIs(t, err, fs.ErrExist)
 		require.Equal(t, []string{"-rw-r--r-- out = precious"}, snapshot(t, dir))
+
+		require.NoError(t, os.Symlink("out", filepath.Join(dir, "link")))
+		_, err = content.Pack(t.Context(), sampleDirectory(t), filepath.Join(dir, "link"), form, content.PackOptions{Limits: content.DefaultLimits()})
+		require.ErrorIs(t, err, fs.ErrExist)
+		require.Equal(t, []string{"Lrwxrwxrwx link -> out", "-rw-r--r-- out = precious"}, snapshot(t, dir))
 	}
 }
 

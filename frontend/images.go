@@ -113,14 +113,9 @@ func (im *images) make(ctx context.Context, requested ocispecs.Platform) (*docke
 // compose scans the pinned images and composes the filesystem, in the graph.
 func (im *images) compose(ctx context.Context, in image.Inputs, pins pins, allowed []llb.State) (llb.State, *image.Composed, error) {
 	inputs := agentllb.ComposeInputs{
-		Suite: im.source.opened,
-		Base:  im.executable.Scan(pins.base.state, pins.base.name, im.constraints...),
-		Request: tool.Request{
-			Target:   in.Selection.Target,
-			Platform: in.Selection.Platform,
-			Base:     in.Base,
-			Harness:  in.Harness,
-		},
+		Suite:   im.source.opened,
+		Base:    im.executable.Scan(pins.base.state, pins.base.name, im.constraints...),
+		Request: tool.NewRequest(in),
 	}
 	if pins.harness != nil {
 		scan := im.executable.Scan(pins.harness.state, pins.harness.name, im.constraints...)

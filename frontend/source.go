@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"fmt"
-	"path"
 
 	"github.com/moby/buildkit/client/llb"
 	"github.com/opencontainers/go-digest"
@@ -55,10 +54,7 @@ func (b *build) openSource(ctx context.Context) (*source, error) {
 	if s.index, err = content.Decode(newRefReader(ctx, ref, tool.IndexFile)); err != nil {
 		return nil, fmt.Errorf("reading the suite's index: %w", err)
 	}
-	s.content = agentllb.Content{State: *main}
-	if s.index.Form != content.FormDirectory {
-		s.content = agentllb.Content{State: s.opened, Dir: path.Join("/", tool.ContentDir)}
-	}
+	s.content = agentllb.NewContent(s.index, *main, s.opened)
 	s.graph, s.report, err = suite.Validate(ctx, s.index, content.DefaultLimits())
 	return s, err
 }

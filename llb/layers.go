@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/llb/tool"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
 // Content is where the files of a suite's content lie: the context itself, or what the open tool
@@ -22,8 +23,17 @@ type Content struct {
 	Dir string
 }
 
+// NewContent tells where the files of an index lie: in the source itself if that is a directory of
+// content, else where the open tool extracted them.
+func NewContent(index *content.Index, source, opened llb.State) Content {
+	if index.Form == content.FormDirectory {
+		return Content{State: source}
+	}
+	return Content{State: opened, Dir: tool.ContentDir}
+}
+
 // Path is where a content path lies in the state.
-func (c Content) Path(content string) string { return path.Join("/", c.Dir, content) }
+func (c Content) Path(name string) string { return path.Join("/", c.Dir, name) }
 
 // Sources are the states that an image is made from.
 type Sources struct {

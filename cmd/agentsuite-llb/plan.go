@@ -85,6 +85,7 @@ func bare(plans []planned) []*image.Plan {
 // planned is a plan with the inventory that composing made.
 type planned struct {
 	*image.Plan
+	inputs    image.Inputs
 	inventory image.Inventory
 }
 
@@ -170,7 +171,7 @@ func (p planner) plan(ctx context.Context, index *content.Index, dir string, sel
 	if err != nil {
 		return planned{}, err
 	}
-	result := planned{Plan: plan}
+	result := planned{Plan: plan, inputs: in}
 	return result, json.Unmarshal(text, &result.inventory)
 }
 

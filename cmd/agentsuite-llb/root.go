@@ -35,12 +35,12 @@ Results go to standard output, everything else to standard error.`,
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)
 	cmd.SetFlagErrorFunc(flagError)
-	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(
 		newValidateCommand(s),
 		newSealCommand(s),
 		newPackCommand(s),
 		newPlanCommand(s),
+		newLLBCommand(s),
 		newBuildCommand(s),
 		newSchemaCommand(s),
 		newVersionCommand(s),

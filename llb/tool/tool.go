@@ -70,6 +70,16 @@ type Request struct {
 	Harness  *image.Source  `json:"harness,omitempty"`
 }
 
+// NewRequest asks for the composition of planned inputs.
+func NewRequest(in image.Inputs) Request {
+	return Request{
+		Target:   in.Selection.Target,
+		Platform: in.Selection.Platform,
+		Base:     in.Base,
+		Harness:  in.Harness,
+	}
+}
+
 // Run executes one tool by its arguments, the words behind "tool".
 func Run(ctx context.Context, args []string) error {
 	if len(args) != 1 {

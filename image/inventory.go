@@ -25,6 +25,15 @@ type Inventory struct {
 	Entries []Entry `json:"entries"`
 }
 
+// Difference says what differs between two entries of one path, the component not counted: e's value
+// first. It is empty if nothing does.
+func (e *Entry) Difference(other *Entry) string {
+	if sameEntry(e, other) {
+		return ""
+	}
+	return difference(e, other)
+}
+
 // Canonical returns the inventory in canonical form (RFC 8785), as an image embeds it. It is made from
 // Platform and Entries alone: the header of an inventory is always the same.
 func (inv *Inventory) Canonical() []byte {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/gowebpki/jcs"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
 	"github.com/agentsuite/agentsuite-llb/suite"
@@ -45,6 +46,19 @@ func newContract(in Inputs) (Contract, error) {
 	}
 	p := newProcess(in)
 	return Contract{Args: p.args(), Env: p.env, Cwd: p.dir, Writable: writablePaths(in), Annotations: annotations}, nil
+}
+
+// ContractOf returns the contract of an image that is made of a selection and runs as its config says.
+func ContractOf(sel *suite.Selection, config ocispec.ImageConfig) (Contract, error) {
+	in := Inputs{Selection: sel}
+	annotations, err := contractAnnotations(in)
+	if err != nil {
+		return Contract{}, err
+	}
+	return Contract{
+		Args: slices.Concat(config.Entrypoint, config.Cmd), Env: config.Env, Cwd: config.WorkingDir,
+		Writable: writablePaths(in), Annotations: annotations,
+	}, nil
 }
 
 // Input is a named input of the sandbox in an annotation of the contract.

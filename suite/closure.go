@@ -32,6 +32,10 @@ func closure(roots []Bundle, resolve func(ProviderKey, Platform) (Bundle, bool))
 	return bundles
 }
 
+// Closure returns bundles and all that they depend on, in the order in which an image gets them
+// (sections 9.4 and 10). Dependencies that the graph does not have are left out.
+func (g *Graph) Closure(bundles []Bundle) []Bundle { return closure(bundles, g.bundle) }
+
 // bundle finds the variant of a provider for a platform.
 func (g *Graph) bundle(key ProviderKey, platform Platform) (Bundle, bool) {
 	provider, ok := g.ToolProviders[key]

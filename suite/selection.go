@@ -170,7 +170,7 @@ func (g *Graph) selectAgent(agent Loaded[Agent], platform Platform) (*Selection,
 		Profile:     profile,
 		RuntimeBase: *imageFor(profile.Doc.RuntimeBase, platform),
 		Harness:     imageFor(profile.Doc.Harness, platform),
-		Bundles:     closure(roots, g.bundle),
+		Bundles:     g.Closure(roots),
 	}, nil
 }
 
@@ -190,7 +190,7 @@ func (g *Graph) selectProvider(provider Loaded[ToolProvider], platform Platform)
 		ToolProviderComposition: &composition,
 		Profile:                 profile,
 		RuntimeBase:             *imageFor(profile.Doc.RuntimeBase, platform),
-		Bundles:                 closure(roots, g.bundle),
+		Bundles:                 g.Closure(roots),
 	}, nil
 }
 

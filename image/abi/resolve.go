@@ -108,3 +108,9 @@ func (r *resolver) count(cost int) {
 		r.err = context.Cause(r.ctx)
 	}
 }
+
+// Resolve follows a path inside a filesystem as the kernel does, and returns the path and the entry of
+// what is there, which is no symlink. It is false if nothing is, or if the path leads in a circle.
+func Resolve(lookup Lookup, path string) (string, Entry, bool) {
+	return newResolver(context.Background(), lookup).resolve(path)
+}

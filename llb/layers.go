@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -144,13 +143,14 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 		}
 	}
 	if len(layer.Restored) > 0 {
-		// A directory is restored by a copy: making one could not give it a sticky bit.
+		// A directory is restored by a copy: making one could not give it a sticky bit. The mode is a
+		// number, the bits of stat(2), since an old daemon takes a mode in words for none at all.
 		const made = "/directory"
 		blank := llb.Scratch().File(llb.Mkdir(made, 0o755), e.named("prepare the directories to restore")...)
 		for _, dir := range layer.Restored {
 			action = action.Copy(blank, made, "/"+dir.Path, &llb.CopyInfo{
 				ChownOpt: owner(dir.UID, dir.GID),
-				Mode:     &llb.ChmodOpt{ModeStr: strconv.FormatUint(uint64(dir.Mode), 8)},
+				Mode:     &llb.ChmodOpt{Mode: fs.FileMode(dir.Mode)},
 			})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -96,11 +96,19 @@ func brokenPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// wantsJSON tells from bare arguments whether they ask for JSON.
+// wantsJSON tells from bare arguments whether they ask for JSON. The last --format counts, as it does for
+// the flag.
 func wantsJSON(args []string) bool {
-	if i := slices.Index(args, "--"); i >= 0 {
-		args = args[:i]
+	format := ""
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if value, ok := strings.CutPrefix(arg, "--format="); ok {
+			format = value
+		} else if arg == "--format" && i+1 < len(args) {
+			format = args[i+1]
+		}
 	}
-	i := slices.Index(args, "--format")
-	return slices.Contains(args, "--format=json") || i >= 0 && i+1 < len(args) && args[i+1] == "json"
+	return format == "json"
 }

@@ -77,7 +77,9 @@ func (s *streams) printSealed(result *seal.Result, check bool) {
 	for _, n := range result.Notes {
 		s.note("note: %s: %s", problem.Printable(n.Path), n.Message)
 	}
-	s.messages().printProblems(nil, nil, result.Report.Warnings)
+	if n := len(result.Report.Warnings); n > 0 {
+		s.note("%s, which %s validate shows", counted(n, "warning"), programName)
+	}
 	switch n := len(result.Changed); {
 	case n == 0:
 		s.note("%s is sealed", result.Report.Name)

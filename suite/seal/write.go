@@ -10,36 +10,49 @@ import (
 	"os"
 	"path"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
+
+// writers is how many documents are written at once. Each waits for the disk, so it pays to wait together.
+const writers = 16
 
 // write replaces documents. All of them are written under temporary names beside their places first, so
 // that a full disk or a read-only directory leaves everything as it was.
 func write(root *os.Root, before, after map[string][]byte) (err error) {
 	paths := slices.Sorted(maps.Keys(after))
-	temporary := make(map[string]string, len(paths))
+	temporary := make([]string, len(paths))
 	defer func() {
 		for _, name := range temporary {
-			err = errors.Join(err, root.Remove(name))
+			if name != "" {
+				err = errors.Join(err, remove(root, name))
+			}
 		}
 	}()
-	for _, name := range paths {
-		mode, err := unchanged(root, name, before[name])
-		if err != nil {
-			return err
-		}
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for i, name := range paths {
 		dir, base := path.Split(name)
-		temp := dir + "." + base + ".sealing-" + rand.Text()
-		temporary[name] = temp
-		if err := create(root, temp, mode, after[name]); err != nil {
-			delete(temporary, name)
-			return errors.Join(fmt.Errorf("writing %s: %w", name, err), remove(root, temp))
-		}
+		temporary[i] = dir + "." + base + ".sealing-" + rand.Text()
+		group.Go(func() error {
+			mode, err := unchanged(root, name, before[name])
+			if err != nil {
+				return err
+			}
+			if err := create(root, temporary[i], mode, after[name]); err != nil {
+				return fmt.Errorf("writing %s: %w", name, err)
+			}
+			return nil
+		})
 	}
-	for _, name := range paths {
-		if err := root.Rename(temporary[name], name); err != nil {
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, name := range paths {
+		if err := root.Rename(temporary[i], name); err != nil {
 			return fmt.Errorf("replacing %s: %w", name, err)
 		}
-		delete(temporary, name)
+		temporary[i] = ""
 	}
 	return nil
 }

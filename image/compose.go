@@ -104,12 +104,12 @@ func (c *composer) reportScans() (incomplete bool) {
 // reportReserved reports metadata that an image brings: ours must be all there is.
 func (c *composer) reportReserved() {
 	check := func(scan *Scan, where string) bool {
-		self, contents := tree(scan.Entries).below(metadataDir)
+		self, contents := tree(scan.Entries).below(MetadataDir)
 		if self == nil && len(contents) == 0 {
 			return false
 		}
-		c.report.problem(problem.ImageReserved, problem.Place{Path: metadataDir},
-			"the %s has a /%s of its own; build it without, this is where the metadata of the sandbox goes", where, metadataDir)
+		c.report.problem(problem.ImageReserved, problem.Place{Path: MetadataDir},
+			"the %s has a /%s of its own; build it without, this is where the metadata of the sandbox goes", where, MetadataDir)
 		return true
 	}
 	if check(c.scans.Base, "runtime base") || c.scans.Harness == nil {

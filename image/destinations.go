@@ -58,7 +58,7 @@ func parents(entries []Entry, listed map[string]bool) []string {
 
 // reserved are the directories that are not a bundle's to fill or to hide, with whose they are.
 var reserved = []struct{ path, owner string }{
-	{"/" + metadataDir, "which holds the image's own metadata"},
+	{"/" + MetadataDir, "which holds the image's own metadata"},
 	{"/proc", "which the runtime mounts"},
 	{"/sys", "which the runtime mounts"},
 	{"/dev", "which the runtime mounts"},

@@ -16,26 +16,27 @@ import (
 
 // The paths of the metadata, relative to the root of the image.
 const (
-	metadataDir = ".agentsuite"
+	// MetadataDir is the directory that holds all of it and nothing else.
+	MetadataDir = ".agentsuite"
 
-	BindingPath                 = metadataDir + "/binding.json"
-	InventoryPath               = metadataDir + "/inventory.json"
-	RuntimePath                 = metadataDir + "/runtime.json"
-	CompositionPath             = metadataDir + "/composition.json"
-	ToolProviderCompositionPath = metadataDir + "/tool-provider-composition.json"
-	AgentPath                   = metadataDir + "/agent.json"
-	InstructionsPath            = metadataDir + "/instructions.md"
+	BindingPath                 = MetadataDir + "/binding.json"
+	InventoryPath               = MetadataDir + "/inventory.json"
+	RuntimePath                 = MetadataDir + "/runtime.json"
+	CompositionPath             = MetadataDir + "/composition.json"
+	ToolProviderCompositionPath = MetadataDir + "/tool-provider-composition.json"
+	AgentPath                   = MetadataDir + "/agent.json"
+	InstructionsPath            = MetadataDir + "/instructions.md"
 )
 
 // ToolProviderDir is the directory of a provider's metadata, relative to the root of the image.
 func ToolProviderDir(key suite.ProviderKey) string {
-	return path.Join(metadataDir, "tool-providers", key.ID, key.Version)
+	return path.Join(MetadataDir, "tool-providers", key.ID, key.Version)
 }
 
-// Modes of everything below /.agentsuite, which is owned by root.
+// Modes of everything at and below /.agentsuite, which is owned by root.
 const (
-	metadataFileMode = 0o444
-	metadataDirMode  = 0o555
+	MetadataFileMode = 0o444
+	MetadataDirMode  = 0o555
 )
 
 func (f File) entry() Entry {
@@ -43,7 +44,7 @@ func (f File) entry() Entry {
 }
 
 func generatedFile(at string, text []byte) File {
-	return File{Path: at, Mode: metadataFileMode, Digest: digest.FromBytes(text), Size: int64(len(text)), Text: string(text)}
+	return File{Path: at, Mode: MetadataFileMode, Digest: digest.FromBytes(text), Size: int64(len(text)), Text: string(text)}
 }
 
 // metadata lists what lies below /.agentsuite as far as the inputs alone tell: without the runtime
@@ -56,7 +57,7 @@ func metadata(in Inputs) (directories []Entry, files []File, err error) {
 		if !ok || e.Type != content.File {
 			missing = fmt.Errorf("%s of the suite, which the image embeds, is no file of the content", contentPath)
 		}
-		files = append(files, File{Path: at, Mode: metadataFileMode, Digest: e.Digest, Size: e.Size, Content: contentPath})
+		files = append(files, File{Path: at, Mode: MetadataFileMode, Digest: e.Digest, Size: e.Size, Content: contentPath})
 	}
 	if sel.Agent != nil {
 		composition, err := canonicalComposition(in)
@@ -95,7 +96,7 @@ func metadataDirectories(files []File) []Entry {
 	}
 	var entries []Entry
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		entries = append(entries, Entry{Path: dir, Type: content.Directory, Mode: metadataDirMode, Component: ComponentMetadata})
+		entries = append(entries, Entry{Path: dir, Type: content.Directory, Mode: MetadataDirMode, Component: ComponentMetadata})
 	}
 	return entries
 }

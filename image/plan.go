@@ -129,7 +129,7 @@ func NewPlan(in Inputs, composed *Composed) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	inventory := File{Path: InventoryPath, Mode: metadataFileMode, Digest: composed.Inventory.Digest, Size: composed.Inventory.Size}
+	inventory := File{Path: InventoryPath, Mode: MetadataFileMode, Digest: composed.Inventory.Digest, Size: composed.Inventory.Size}
 	layer.Files = append(layer.Files, runtime, inventory)
 	var binding *Binding
 	if sel.Agent != nil {

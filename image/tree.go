@@ -22,6 +22,12 @@ func (t tree) lookup(p string) (*Entry, bool) {
 	return &t[i], true
 }
 
+// Lookup finds the entry at a path; a symlink itself, not what it points to.
+func (s *Scan) Lookup(p string) (*Entry, bool) { return tree(s.Entries).lookup(p) }
+
+// Below returns the entries at and below a path, the one at the path apart and nil if there is none.
+func (s *Scan) Below(dir string) (self *Entry, contents []Entry) { return tree(s.Entries).below(dir) }
+
 // resolve follows symlinks as the kernel does for a process whose root the tree is. target has none and
 // no leading slash; what it names need not exist, but everything on the way to it that exists is a
 // directory. ok is false for a loop and for a path through a file. The entry is nil where nothing is,

@@ -392,7 +392,6 @@ var breakages = []breakage{
 	{name: "path-symlink", base: "minimal", stale: func(t testing.TB, f *fixture) {
 		f.link("metadata/passwords", content.Symlink, "../../etc/passwd")
 	}},
-	{name: "path-case-collision", base: "minimal", stale: putting("metadata/Notes.txt", "one\n"), alter: putting("metadata/notes.txt", "two\n")},
 	{name: "build-file", base: "minimal", stale: putting("Dockerfile", "# syntax=registry.example/agentsuite-llb@"+noDigest+"\nRUN true\n")},
 }
 

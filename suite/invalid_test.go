@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
-	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 var update = flag.Bool("update", false, "write the invalid fixtures, the expectations and the generated documentation anew")
@@ -100,21 +98,4 @@ func (f *fixture) broken(t testing.TB, b *breakage) *fixture {
 		b.stale(t, f)
 	}
 	return f
-}
-
-// unreachable are the rules of a suite that no directory in git can break, with the reason.
-var unreachable = map[*problem.Rule]string{}
-
-func TestEveryRuleHasAFixture(t *testing.T) {
-	names := invalidFixtures(t)
-	for _, rule := range problem.Rules() {
-		if !strings.HasPrefix(rule.Requirement, "AS-") || unreachable[rule] != "" {
-			continue
-		}
-		held := slices.ContainsFunc(names, func(name string) bool {
-			text, err := os.ReadFile(filepath.Join(testdata, "invalid", name, expectation))
-			return err == nil && strings.Contains(string(text), "rule "+rule.ID+",")
-		})
-		require.True(t, held, "no suite below testdata/invalid breaks %s", rule.ID)
-	}
 }

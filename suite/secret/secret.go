@@ -136,7 +136,7 @@ var (
 	wordBytes    = newAlphabet("a-z", "A-Z", "0-9", "_")
 	base64URL    = newAlphabet("a-z", "A-Z", "0-9", "_-")
 	base64Bytes  = newAlphabet("a-z", "A-Z", "0-9", "+/=")
-	dotted       = newAlphabet("a-z", "A-Z", "0-9", "_-.")
+	dotted       = newAlphabet("a-z", "A-Z", "0-9", "._-")
 	// token68 is the alphabet of credentials in an Authorization header (RFC 9110, 11.2).
 	token68 = newAlphabet("a-z", "A-Z", "0-9", "-._~+/=")
 )

@@ -32,6 +32,8 @@ type texts map[string][]byte
 type fixture struct {
 	entries tree
 	texts   texts
+	// known holds identities that need not be computed again.
+	known map[knownFile]identities
 }
 
 // load reads a suite from testdata. Modes are those that git keeps: a file is executable or not.
@@ -72,7 +74,7 @@ func loadFixture(t testing.TB, name string) *fixture {
 }
 
 func (f *fixture) clone() *fixture {
-	return &fixture{entries: maps.Clone(f.entries), texts: maps.Clone(f.texts)}
+	return &fixture{entries: maps.Clone(f.entries), texts: maps.Clone(f.texts), known: f.known}
 }
 
 // put writes a file and the directories above it, keeping the mode of one that exists.
@@ -204,19 +206,42 @@ type identities map[string]digest.Digest
 func (f *fixture) identities() identities {
 	ids := identities{}
 	for path, text := range f.texts {
-		ids["file "+path] = digest.FromBytes(text)
-		doc, problems := strictjson.Parse(path, text, strictjson.DefaultLimits())
-		if len(problems) > 0 {
-			continue
+		own, ok := f.known[knownFile{path, f.entries[path].Digest}]
+		if !ok {
+			own = identitiesOf(path, text)
 		}
-		if d, err := suite.DocumentDigest(text); err == nil {
-			ids["document "+path] = d
-		}
-		if variants, ok := doc.Root.Member("variants"); ok {
-			for i := range variants.Items {
-				if d, err := suite.VariantDigest(doc, i); err == nil {
-					ids["variant "+path+strictjson.Pointer(i)] = d
-				}
+		maps.Copy(ids, own)
+	}
+	return ids
+}
+
+// knownFile is a file with certain bytes.
+type knownFile struct {
+	path  string
+	bytes digest.Digest
+}
+
+// remember keeps the identities of every file for as long as its bytes stay what they are.
+func (f *fixture) remember() {
+	f.known = make(map[knownFile]identities, len(f.texts))
+	for path, text := range f.texts {
+		f.known[knownFile{path, f.entries[path].Digest}] = identitiesOf(path, text)
+	}
+}
+
+func identitiesOf(path string, text []byte) identities {
+	ids := identities{"file " + path: digest.FromBytes(text)}
+	doc, problems := strictjson.Parse(path, text, strictjson.DefaultLimits())
+	if len(problems) > 0 {
+		return ids
+	}
+	if d, err := suite.DocumentDigest(text); err == nil {
+		ids["document "+path] = d
+	}
+	if variants, ok := doc.Root.Member("variants"); ok {
+		for i := range variants.Items {
+			if d, err := suite.VariantDigest(doc, i); err == nil {
+				ids["variant "+path+strictjson.Pointer(i)] = d
 			}
 		}
 	}

@@ -22,6 +22,7 @@ func FuzzGraph(f *testing.F) {
 	var names []string
 	for _, name := range validFixtures(f) {
 		bases[name] = loadFixture(f, "valid/"+name)
+		bases[name].remember()
 		names = append(names, name)
 	}
 	paths := func(base *fixture) []string {

@@ -27,6 +27,9 @@ type BuildkitdOptions struct {
 	// Offline puts the daemon, and with it everything that it runs, into a network namespace without any interface
 	// that is up, so that whatever tries to reach a network fails. Its own socket stays reachable.
 	Offline bool
+
+	// Platforms are what the daemon claims to build for, its own first. If empty, it finds out.
+	Platforms []string
 }
 
 // Buildkitd is a running buildkitd with an OCI worker.
@@ -58,6 +61,9 @@ provenanceEnvDir = {{printf "%q" .ProvenanceEnvDir}}
   binary = {{printf "%q" .Runc}}
   networkMode = "host"
   gc = false
+{{- if .Platforms}}
+  platforms = [{{range $i, $p := .Platforms}}{{if $i}}, {{end}}{{printf "%q" $p}}{{end}}]
+{{- end}}
 {{range .Registries}}
 [registry.{{printf "%q" .}}]
   http = true
@@ -106,6 +112,7 @@ func StartBuildkitd(ctx context.Context, tools Tools, opts BuildkitdOptions) (_ 
 		"TraceSocket":      filepath.Join(run, "otel.sock"),
 		"Runc":             tools.Runc,
 		"Registries":       opts.Registries,
+		"Platforms":        opts.Platforms,
 	}); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,12 @@ func NewBuildx(ctx context.Context, tools Tools, dir string, daemon *Buildkitd) 
 	return x, nil
 }
 
+// Append makes another daemon a node of the builder, for the platforms that are named.
+func (x *Buildx) Append(ctx context.Context, daemon *Buildkitd, platforms ...string) error {
+	_, err := x.Run(ctx, "create", "--append", "--name", builderName, "--driver", "remote", "--platform", strings.Join(platforms, ","), daemon.Address)
+	return err
+}
+
 // Environ is what a program needs in its environment, besides the usual, to use buildx the same way.
 func (x *Buildx) Environ() []string {
 	return []string{

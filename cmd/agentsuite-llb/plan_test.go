@@ -15,17 +15,24 @@ import (
 	"github.com/agentsuite/agentsuite-llb/suite"
 )
 
+// What the images hold that the workshop is pinned to.
+var (
+	baseEntries = []ocitest.Entry{
+		ocitest.Directory("etc", 0o755), ocitest.File("etc/passwd", 0o644, "root:x:0:0::/:/bin/sh\n"), ocitest.Directory("bin", 0o755),
+		ocitest.File("bin/opa", 0o755, "\x00"), ocitest.File("bin/amd64", 0o755, "\x00"), ocitest.File("bin/arm64", 0o755, "\x00"),
+	}
+	harnessEntries = []ocitest.Entry{ocitest.Directory("opt", 0o755), ocitest.File("opt/harness", 0o755, "\x00")}
+)
+
 // pinnedSuite is the workshop with its images pinned to ones in OCI layouts, and the flags that say where
 // those are.
 func pinnedSuite(t *testing.T) (dir string, contexts []string) {
 	t.Helper()
 	dir = sealedSuite(t)
-	base := layout(t, dockerspec.DockerOCIImageConfig{ImageConfig: ocispec.ImageConfig{Env: []string{"PATH=/bin"}}},
-		ocitest.File("etc/passwd", 0o644, "root:x:0:0::/:/bin/sh\n"),
-		ocitest.File("bin/opa", 0o755, "\x00"), ocitest.File("bin/amd64", 0o755, "\x00"), ocitest.File("bin/arm64", 0o755, "\x00"))
+	base := layout(t, dockerspec.DockerOCIImageConfig{ImageConfig: ocispec.ImageConfig{Env: []string{"PATH=/bin"}}}, baseEntries...)
 	harness := layout(t, dockerspec.DockerOCIImageConfig{ImageConfig: ocispec.ImageConfig{
 		Entrypoint: []string{"/opt/harness"}, User: "1000:1000", Env: []string{"SECRET=hush"},
-	}}, ocitest.File("opt/harness", 0o755, "\x00"))
+	}}, harnessEntries...)
 	pins := []string{"registry.example/base=" + base, "registry.example/harness=" + harness}
 	got := runCommand(t, "seal", dir, "--pin", pins[0], "--pin", pins[1])
 	require.Equal(t, exitGood, got.status, got.stderr)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage/ocitest"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
 func TestVerifyAnImageThatIsNoSandbox(t *testing.T) {
@@ -30,6 +33,101 @@ func TestVerifyAnImageThatIsNoSandbox(t *testing.T) {
 	require.Equal(t, false, document["valid"])
 	require.NotEmpty(t, document["errors"])
 	require.Len(t, document["report"].(map[string]any)["images"], 2)
+}
+
+func TestVerifyASandboxImage(t *testing.T) {
+	dir, contexts := pinnedSuite(t)
+	built := buildByHand(t, dir, contexts, "writer")
+	for name, args := range map[string][]string{
+		"by itself":                          nil,
+		"against its suite":                  {"--suite", dir},
+		"against its suite and its images":   append([]string{"--suite", dir}, contexts...),
+		"against its suite, for one of both": {"--suite", dir, "--platform", "linux/arm64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runCommand(t, append([]string{"verify", built}, args...)...)
+			require.Equal(t, exitGood, got.status, got.stdout+got.stderr)
+			require.Contains(t, got.stdout, "conformant: agent writer for linux/arm64, built from suite sha256:")
+			document := runCommand(t, append([]string{"verify", built, "--format", "json"}, args...)...).oneDocument(t)
+			require.Equal(t, true, document["valid"])
+		})
+	}
+	t.Run("against another suite", func(t *testing.T) {
+		edit(t, filepath.Join(dir, "instructions/writer.md"), "Write", "Rewrite")
+		require.Equal(t, exitGood, runCommand(t, "seal", dir).status)
+		got := runCommand(t, "verify", built, "--suite", dir)
+		require.Equal(t, exitInvalid, got.status)
+		require.Contains(t, got.stdout, "(ASI-SRC-001)")
+	})
+}
+
+// buildByHand does what BuildKit does with the plans of a target, and returns an OCI layout.
+func buildByHand(t *testing.T, dir string, contexts []string, target string) string {
+	t.Helper()
+	var p planner
+	for _, place := range []string{contexts[1], contexts[3]} {
+		repository, value, _ := strings.Cut(place, "=")
+		p.contexts = append(p.contexts, imageContext{repository: repository, value: value})
+	}
+	plans, err := p.plans(t.Context(), &streams{}, dir, target, nil)
+	require.NoError(t, err)
+	result := ocitest.NewLayout()
+	for _, plan := range plans {
+		var layers []ocitest.Layer
+		for _, l := range plan.Layers {
+			switch l.Kind {
+			case image.LayerRuntimeBase:
+				layers = append(layers, ocitest.NewLayer(t, baseEntries...))
+			case image.LayerHarnessBeside:
+				layers = append(layers, ocitest.NewLayer(t, harnessEntries...))
+			default:
+				layers = append(layers, ocitest.NewLayer(t, generated(t, dir, plan, l)...))
+			}
+		}
+		result.Index.Manifests = append(result.Index.Manifests, result.Image(t, plan.Platform, plan.Config, layers...))
+	}
+	return result.WriteDir(t)
+}
+
+// generated are the entries of a layer that no image brings.
+func generated(t *testing.T, dir string, plan planned, l image.Layer) (entries []ocitest.Entry) {
+	t.Helper()
+	read := func(path string) string {
+		data, err := os.ReadFile(filepath.Join(dir, path))
+		require.NoError(t, err)
+		return string(data)
+	}
+	for _, b := range l.Bundles {
+		made := map[string]bool{".": true}
+		for _, e := range plan.inputs.Index.Below(b.PayloadRoot) {
+			at := path.Join(strings.TrimPrefix(b.InstallRoot, "/"), strings.TrimPrefix(e.Path, b.PayloadRoot))
+			for _, parent := range []string{"opt", path.Dir(path.Dir(at)), path.Dir(at)} {
+				if !made[parent] {
+					made[parent] = true
+					entries = append(entries, ocitest.Directory(parent, 0o755))
+				}
+			}
+			switch e.Type {
+			case content.File:
+				entries = append(entries, ocitest.File(at, int64(e.Mode), read(e.Path)))
+			case content.Symlink:
+				entries = append(entries, ocitest.Symlink(at, e.LinkTarget))
+			}
+		}
+	}
+	for _, e := range l.Directories {
+		entries = append(entries, ocitest.Directory(e.Path, int64(e.Mode)))
+	}
+	for _, f := range l.Files {
+		text := f.Text
+		if f.Content != "" {
+			text = read(f.Content)
+		} else if text == "" {
+			text = string(plan.inventory.Canonical())
+		}
+		entries = append(entries, ocitest.File(f.Path, int64(f.Mode), text))
+	}
+	return entries
 }
 
 func TestVerifyAgainstASuite(t *testing.T) {

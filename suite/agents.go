@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -88,46 +87,47 @@ func unique[T any](nodes []*node[T]) []*node[T] {
 	return list
 }
 
-// maxSuggestions bounds for how many unknown names one that exists is looked for, and among how many:
-// a hostile suite could hold ten thousand of both.
-const maxSuggestions = 500
+// Limits on looking for the name that was meant: a hostile suite could hold ten thousand unknown names
+// and ten thousand known ones.
+const (
+	maxSuggestions = 200
+	maxCandidates  = 2_000
+)
 
 // instead proposes the name that was probably meant, as the end of a message.
-func (v *validation) instead(name string, known iter.Seq[string]) string {
+func (v *validation) instead(name string, known func() []string) string {
 	v.suggestions++
 	if v.suggestions > maxSuggestions {
 		return ""
 	}
-	sorted := slices.Sorted(known)
-	if suggestion, ok := problem.Suggest(name, sorted[:min(len(sorted), maxSuggestions)]); ok {
+	candidates := known()
+	if suggestion, ok := problem.Suggest(name, candidates[:min(len(candidates), maxCandidates)]); ok {
 		return "; did you mean " + suggestion + "?"
 	}
 	return ""
 }
 
-func names[T any](known map[string]*node[T]) iter.Seq[string] { return maps.Keys(known) }
+// names lists names in order, for [validation.instead].
+func names[T any](known map[string]*node[T]) func() []string {
+	return func() []string { return slices.Sorted(maps.Keys(known)) }
+}
 
 // insteadOfProvider proposes another version of the tool provider, or another name.
 func (v *validation) insteadOfProvider(key ProviderKey) string {
-	if versions := v.versionsOf(key.ID); len(versions) > 0 {
-		return "; of " + key.ID + " it has " + problem.Cut(strings.Join(versions, ", "))
+	if v.suggestions >= maxSuggestions {
+		return ""
 	}
-	return v.instead(key.String(), func(yield func(string) bool) {
-		for known := range v.providerByKey {
-			if !yield(known.String()) {
-				return
-			}
-		}
-	})
-}
-
-func (v *validation) versionsOf(id string) []string {
-	var versions []string
-	for known := range v.providerByKey {
-		if known.ID == id {
+	keys := slices.SortedFunc(maps.Keys(v.providerByKey), compareKeys)
+	var versions, all []string
+	for _, known := range keys {
+		all = append(all, known.String())
+		if known.ID == key.ID {
 			versions = append(versions, known.Version)
 		}
 	}
-	slices.Sort(versions)
-	return versions
+	if len(versions) > 0 {
+		v.suggestions++
+		return "; of " + key.ID + " it has " + problem.Cut(strings.Join(versions, ", "))
+	}
+	return v.instead(key.String(), func() []string { return all })
 }

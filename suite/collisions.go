@@ -44,18 +44,19 @@ func (v *validation) checkCollisions(ctx context.Context) error {
 		}
 		c := collisionCheck{
 			validation: v, groups: groups, byBundle: byBundle,
-			first: make([]firstContribution, len(groups)), reported: map[[3]int]bool{},
+			first: make([]firstContribution, len(groups)), seen: map[[3]int]bool{},
 		}
 		walk := newClosureWalk(v.bundleList)
 		for _, image := range v.images(platform) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if len(c.reported) > 2*MaxProblems {
+			if len(c.collisions) > 2*MaxProblems {
 				break
 			}
 			c.check(image.path, walk.from(image.roots), walk.walk)
 		}
+		c.report()
 	}
 	return nil
 }
@@ -67,8 +68,15 @@ type collisionCheck struct {
 	byBundle map[int][]contribution
 	// first holds, for each group, the contribution that came first in the image of the given number.
 	first []firstContribution
-	// reported holds two bundles and a group.
-	reported map[[3]int]bool
+	// seen holds two bundles and a group.
+	seen       map[[3]int]bool
+	collisions []collision
+}
+
+// collision is a pair of contributions that an image is to hold both of.
+type collision struct {
+	first, this contribution
+	image       string
 }
 
 type firstContribution struct {
@@ -85,7 +93,7 @@ func (c *collisionCheck) check(path string, bundles []int, image int) {
 			case first.image != image:
 				*first = firstContribution{this, image}
 			case first.form != this.form && first.bundle != this.bundle:
-				c.report(first.contribution, this, path)
+				c.add(first.contribution, this, path)
 			}
 		}
 	}
@@ -93,18 +101,26 @@ func (c *collisionCheck) check(path string, bundles []int, image int) {
 		for _, this := range c.byBundle[b] {
 			for g := c.groups[this.group].above; g != noGroup; g = c.groups[g].above {
 				if first := &c.first[g]; first.image == image && first.bundle != b && c.entryOf(first.contribution).Type != "directory" {
-					c.report(first.contribution, this, path)
+					c.add(first.contribution, this, path)
 				}
 			}
 		}
 	}
 }
 
-func (c *collisionCheck) report(first, this contribution, image string) {
+func (c *collisionCheck) add(first, this contribution, image string) {
 	id := [3]int{first.bundle, this.bundle, this.group}
-	if !c.reported[id] {
-		c.reported[id] = true
-		c.reportCollision(first, this, image)
+	if !c.seen[id] {
+		c.seen[id] = true
+		c.collisions = append(c.collisions, collision{first, this, image})
+	}
+}
+
+// report goes through the collisions by tool provider, so that each document is looked at once.
+func (c *collisionCheck) report() {
+	slices.SortStableFunc(c.collisions, func(a, b collision) int { return cmp.Compare(a.this.bundle, b.this.bundle) })
+	for _, found := range c.collisions {
+		c.reportCollision(found)
 	}
 }
 
@@ -269,16 +285,17 @@ func (v *validation) entryOf(c contribution) *InventoryEntry {
 	return &v.bundleList[c.bundle].variant.Files[c.entry]
 }
 
-func (v *validation) reportCollision(first, this contribution, image string) {
+func (v *validation) reportCollision(c collision) {
+	first, this := c.first, c.this
 	there, here := &v.bundleList[first.bundle], &v.bundleList[this.bundle]
 	at := strictjson.Pointer("variants", here.index, "files", this.entry)
 	if first.path != this.path {
 		here.provider.report(&v.found, problem.CompositionCollision, at, "%s lies below %s, which is a %s in %s; %s puts both into one image",
-			problem.Cut(this.path), problem.Cut(first.path), v.entryOf(first).Type, there.key, image)
+			problem.Cut(this.path), problem.Cut(first.path), v.entryOf(first).Type, there.key, c.image)
 		return
 	}
 	here.provider.report(&v.found, problem.CompositionCollision, at, "%s also comes with %s and differs: %s; %s puts both into one image",
-		problem.Cut(this.path), there.key, entryDifference(v.entryOf(first), v.entryOf(this)), image)
+		problem.Cut(this.path), there.key, entryDifference(v.entryOf(first), v.entryOf(this)), c.image)
 }
 
 // entryDifference says in what two entries differ, the first one's value first; empty for none.

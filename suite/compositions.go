@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -81,26 +82,38 @@ func (v *validation) checkRecords(n *node[Composition], agent *node[Agent]) {
 	for _, p := range n.doc.ToolProviders {
 		resolved[p.key()] = true
 	}
-	// A record for another version than the required one is one fault, not an ambient and an unmet one.
-	replaced := map[ProviderKey]bool{}
+	// unmet are the requirements without a record, by the provider's id. A record for another version than
+	// the required one is one fault, not an ambient record and an unmet requirement.
+	unmet := map[string][]ProviderKey{}
+	if required != nil {
+		for _, r := range agent.doc.ToolProviders {
+			if key := r.key(); key != (ProviderKey{}) && !resolved[key] {
+				unmet[key.ID] = append(unmet[key.ID], key)
+			}
+		}
+	}
 	for i, p := range n.doc.ToolProviders {
-		key := p.key()
+		key, at := p.key(), strictjson.Pointer("toolProviders", i)
+		others := unmet[key.ID]
 		switch {
 		case key == (ProviderKey{}):
-			continue
-		case required != nil && !required[key]:
-			v.reportAmbient(n, i, key, agent, resolved, replaced)
-			continue
+		case required == nil || required[key]:
+			v.checkSelected(&n.document, at, key, n.doc.Platform, p.ManifestDigest, p.VariantDigest, required != nil, &agentRules)
+		case len(others) > 0:
+			unmet[key.ID] = others[1:]
+			n.report(&v.found, problem.CompositionAmbient, at+"/version", "agent %s requires %s, the composition resolves %s; both must be the same", agent.doc.ID, others[0], key)
+		default:
+			n.report(&v.found, problem.CompositionAmbient, at, "agent %s does not require %s; remove the record, or add the requirement to %s", agent.doc.ID, key, agent.path)
 		}
-		v.checkSelected(&n.document, strictjson.Pointer("toolProviders", i), key, n.doc.Platform, p.ManifestDigest, p.VariantDigest, required != nil, &agentRules)
 	}
-	if required == nil || !n.sound("/toolProviders") {
+	if !n.sound("/toolProviders") {
 		return
 	}
-	for _, r := range agent.doc.ToolProviders {
-		if key := r.key(); key != (ProviderKey{}) && !resolved[key] && !replaced[key] && v.composable(key) {
-			replaced[key] = true
-			n.report(&v.found, problem.CompositionUnmet, "/toolProviders", "agent %s requires %s, which the composition does not resolve; add a record for it", agent.doc.ID, key)
+	for _, id := range slices.Sorted(maps.Keys(unmet)) {
+		for _, key := range slices.Compact(slices.SortedFunc(slices.Values(unmet[id]), compareKeys)) {
+			if v.composable(key) {
+				n.report(&v.found, problem.CompositionUnmet, "/toolProviders", "agent %s requires %s, which the composition does not resolve; add a record for it", agent.doc.ID, key)
+			}
 		}
 	}
 }
@@ -110,19 +123,6 @@ func (v *validation) checkRecords(n *node[Composition], agent *node[Agent]) {
 func (v *validation) composable(key ProviderKey) bool {
 	provider, known := v.providerByKey[key]
 	return known && (!provider.sound("/variants") || len(provider.doc.Variants) > 0) || !known && !v.catalog.sound("/toolProviders")
-}
-
-func (v *validation) reportAmbient(n *node[Composition], i int, key ProviderKey, agent *node[Agent], resolved, replaced map[ProviderKey]bool) {
-	at := strictjson.Pointer("toolProviders", i)
-	for _, r := range agent.doc.ToolProviders {
-		other := r.key()
-		if other.ID == key.ID && other != (ProviderKey{}) && !resolved[other] && !replaced[other] {
-			replaced[other] = true
-			n.report(&v.found, problem.CompositionAmbient, at+"/version", "agent %s requires %s, the composition resolves %s; both must be the same", agent.doc.ID, other, key)
-			return
-		}
-	}
-	n.report(&v.found, problem.CompositionAmbient, at, "agent %s does not require %s; remove the record, or add the requirement to %s", agent.doc.ID, key, agent.path)
 }
 
 // selectionRules are the rules under which a composition's choice of a variant is reported.
@@ -174,8 +174,12 @@ func (v *validation) checkVariantDigest(d *document, rules *selectionRules, poin
 		return
 	}
 	key := ProviderKey{provider.doc.ID, provider.doc.Version}
-	for i, other := range provider.doc.Variants {
-		if i != selected && other.VariantDigest == stated {
+	for _, platform := range Platforms() {
+		i := slices.IndexFunc(provider.doc.Variants, func(x Variant) bool { return x.Platform == platform })
+		if i < 0 || i == selected {
+			continue
+		}
+		if other := provider.doc.Variants[i]; other.VariantDigest == stated {
 			d.report(&v.found, rules.platform, pointer, "the digest is that of the %s variant of %s; the composition is for %s", other.Platform, key, x.Platform)
 			return
 		}
@@ -185,11 +189,7 @@ func (v *validation) checkVariantDigest(d *document, rules *selectionRules, poin
 }
 
 func variantPlatforms(variants []Variant) []Platform {
-	platforms := make([]Platform, len(variants))
-	for i, x := range variants {
-		platforms[i] = x.Platform
-	}
-	return platforms
+	return eachOnce(variants, func(x *Variant) Platform { return x.Platform })
 }
 
 // checkProviderCompositions holds every tool-provider composition against the catalog and the build

@@ -28,6 +28,9 @@ func (v *validation) loadEvaluations(ctx context.Context) error {
 	var refs []documentRef
 	for _, n := range unique(v.agents) {
 		for i, ref := range n.doc.Evals {
+			if !v.checkIndexPath(n, i, ref.Path) {
+				continue
+			}
 			refs = append(refs, documentRef{path: ref.Path, from: &n.document, pointer: strictjson.Pointer("evals", i, "path")})
 			v.evaluations = append(v.evaluations, &evaluation{agent: n})
 		}
@@ -50,6 +53,18 @@ func (v *validation) loadEvaluations(ctx context.Context) error {
 		e.cases, cases = cases[:n], cases[n:]
 	}
 	return nil
+}
+
+// checkIndexPath wants an index where it must lie. One that lies elsewhere is read all the same, if it
+// exists; if it does not, the path is the fault.
+func (v *validation) checkIndexPath(n *node[Agent], i int, path string) (read bool) {
+	want := subtree(n.doc.ID) + "/index.json"
+	if path == "" || n.doc.ID == "" || path == want {
+		return true
+	}
+	n.report(&v.found, problem.EvalPath, strictjson.Pointer("evals", i, "path"), "the index of agent %s lies at %s; it must lie at %s", n.doc.ID, path, want)
+	_, exists := v.index.Entry(path)
+	return exists
 }
 
 // checkIndex checks what an evaluation index says of itself (section 8.2.1).
@@ -80,9 +95,13 @@ func (v *validation) checkCase(n *node[EvalCase], f *findings) {
 func (v *validation) checkEvaluations() {
 	trees := newEvaluationTrees()
 	for _, n := range v.agents {
-		if !n.sound("/evals") {
-			// Which subtree the agent references is not known.
-			trees.uncertain = true
+		// Which subtree the agent references is not known.
+		trees.uncertain = trees.uncertain || !n.sound("/evals")
+		for _, ref := range n.doc.Evals {
+			if own := subtree(n.doc.ID); ref.Path != own+"/index.json" {
+				// The index lies elsewhere, which has been reported; that leaves the subtree without one.
+				trees.unclear[own] = true
+			}
 		}
 	}
 	trees.uncertain = trees.uncertain || !v.manifest.sound("/agents")
@@ -133,10 +152,6 @@ func (v *validation) checkEvaluation(e *evaluation, trees *evaluationTrees) {
 			continue
 		}
 		trees.allow(ref.Path)
-		want := subtree(agent.ID) + "/index.json"
-		if agent.ID != "" && ref.Path != want {
-			e.agent.report(&v.found, problem.EvalPath, strictjson.Pointer("evals", i, "path"), "the index of agent %s lies at %s; it must lie at %s", agent.ID, ref.Path, want)
-		}
 		v.checkDigest(&e.agent.document, strictjson.Pointer("evals", i, "digest"), ref.Digest, &e.index.document)
 	}
 	if !e.index.sound("/cases") {
@@ -152,6 +167,10 @@ func (v *validation) checkEvaluation(e *evaluation, trees *evaluationTrees) {
 	}
 	for i, ref := range index.Cases {
 		trees.allow(ref.Path)
+		if _, exists := v.index.Entry(ref.Path); !exists {
+			// The case may lie under another name, which would be no second fault.
+			trees.unclear[subtree(agent.ID)] = true
+		}
 		v.checkCaseReference(e, i, ref)
 	}
 }
@@ -192,12 +211,13 @@ func (v *validation) checkSubtrees(trees *evaluationTrees) {
 		}
 		files := trees.files[tree]
 		switch {
+		case trees.unclear[tree]:
 		case files == nil:
 			if !trees.uncertain && !ownerless[tree] {
 				ownerless[tree] = true
 				v.found.add(problem.EvalOwnerless, problem.Place{Path: tree}, "no agent references an index at %s/index.json; remove the subtree, or reference it in evals of agent %s", tree, strings.TrimPrefix(tree, evaluationsRoot+"/"))
 			}
-		case files[entry.Path], trees.unclear[tree]:
+		case files[entry.Path]:
 		case entry.Type == content.Directory && (entry.Path == tree || entry.Path == tree+"/cases"):
 		case stray != "" && isBelow(entry.Path, stray):
 		default:

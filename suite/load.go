@@ -33,10 +33,15 @@ type document struct {
 	// reported counts the problems that cross-checks found in the document.
 	reported int
 
+	// soundness remembers what sound found out.
+	soundness map[string]bool
+
 	// A parsed document is many times as large as its text, and only its problems need it again. So it
-	// is kept while the document is loaded, and later made anew for one document at a time.
+	// is kept while the document is loaded, and later made anew for one document at a time. A document
+	// that is looked at between the others keeps it.
 	tree  *strictjson.Document
 	lines []int
+	keeps bool
 	turn  *turn
 }
 
@@ -44,11 +49,14 @@ type document struct {
 type turn struct{ current *document }
 
 func (d *document) parsed() *strictjson.Document {
-	if d.tree == nil {
+	if d.tree != nil {
+		return d.tree
+	}
+	d.tree, _ = strictjson.Parse(d.path, d.text, d.limits)
+	if !d.keeps {
 		if d.turn.current != nil {
 			d.turn.current.release()
 		}
-		d.tree, _ = strictjson.Parse(d.path, d.text, d.limits)
 		d.turn.current = d
 	}
 	return d.tree
@@ -101,6 +109,18 @@ func (d *document) sound(pointer string) bool {
 	if len(d.faults) == 0 {
 		return true
 	}
+	sound, known := d.soundness[pointer]
+	if !known {
+		sound = d.judge(pointer)
+		if d.soundness == nil {
+			d.soundness = map[string]bool{}
+		}
+		d.soundness[pointer] = sound
+	}
+	return sound
+}
+
+func (d *document) judge(pointer string) bool {
 	if _, exists := d.parsed().Lookup(pointer); !exists {
 		// It may be missing because of any fault above.
 		return !slices.ContainsFunc(d.faults, func(fault string) bool { return atOrBelow(pointer, fault) })

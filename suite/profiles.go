@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
 
@@ -70,9 +72,16 @@ func (v *validation) checkProfileFor(d *document, rule *problem.Rule, id string,
 }
 
 func imagePlatforms(images []BaseImage) []Platform {
-	platforms := make([]Platform, len(images))
-	for i, b := range images {
-		platforms[i] = b.Platform
+	return eachOnce(images, func(b *BaseImage) Platform { return b.Platform })
+}
+
+// eachOnce lists the platforms of a list in order, each once. An invalid list may be of any length.
+func eachOnce[T any](list []T, platform func(*T) Platform) []Platform {
+	var platforms []Platform
+	for i := range list {
+		if p := platform(&list[i]); !slices.Contains(platforms, p) {
+			platforms = append(platforms, p)
+		}
 	}
 	return platforms
 }

@@ -137,8 +137,11 @@ func (v *validation) inwardReferences() (wanted map[ProviderKey]bool, certain bo
 			wanted[r.key()] = true
 		}
 	}
-	for _, ref := range v.manifest.doc.ToolProviderCompositions {
+	for i, ref := range v.manifest.doc.ToolProviderCompositions {
+		// Where the two differ, one of them is wrong, and has been reported.
+		composition := &v.providerCompositions[i].doc
 		wanted[providerKey(ref.ID, ref.Version)] = true
+		wanted[providerKey(composition.ID, composition.Version)] = true
 	}
 	for _, n := range v.providers {
 		certain = certain && n.sound("/variants")

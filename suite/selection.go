@@ -126,10 +126,13 @@ func (e *NoCompositionError) Error() string {
 	return fmt.Sprintf("%s %s has no composition for %s; it has one for %s", what, e.Target, e.Platform, joinPlatforms(e.Existing))
 }
 
+// joinPlatforms lists platforms for a message, each once.
 func joinPlatforms(platforms []Platform) string {
-	names := make([]string, len(platforms))
-	for i, p := range platforms {
-		names[i] = p.String()
+	var names []string
+	for _, p := range platforms {
+		if name := p.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return strings.Join(names, ", ")
 }

@@ -56,7 +56,7 @@ type validation struct {
 	found       findings
 	turn        turn
 	toolSchemas toolSchemas
-	// suggestions counts the names that one was proposed instead of.
+	// suggestions counts the names that another was looked for instead of.
 	suggestions int
 	// troubled are the paths that reading the content found problems at; incomplete means that it
 	// ended before the content did.
@@ -111,6 +111,7 @@ func (v *validation) load(ctx context.Context) error {
 		return err
 	}
 	v.manifest = manifests[0]
+	v.manifest.keeps = true
 	m := &v.manifest.doc
 
 	catalogs, err := load(ctx, v, MediaTypeToolProviderCatalog, []documentRef{
@@ -120,6 +121,7 @@ func (v *validation) load(ctx context.Context) error {
 		return err
 	}
 	v.catalog = catalogs[0]
+	v.catalog.keeps = true
 
 	if v.agents, err = load(ctx, v, MediaTypeAgent, references(m.Agents, &v.manifest.document, "agents",
 		func(r ManifestReference) string { return r.Path }), v.checkAgent); err != nil {

@@ -41,6 +41,11 @@ func TestOneFaultIsOneProblem(t *testing.T) {
 		{"a manifest that cannot be read", "opa", putting(manifestPath, "{"), []string{"json-syntax " + manifestPath}},
 		{"an evaluation index that cannot be read", "evaluations", putting(indexPath, "{"), []string{"json-syntax " + indexPath}},
 		{"a case that cannot be read", "evaluations", putting(capitalPath, "{"), []string{"json-syntax " + capitalPath}},
+		{"an index at a path that does not exist", "evaluations", replacing(writerPath, "evals/writer/index.json", "evals/writter/index.json"), []string{"eval-path " + writerPath + "/evals/0/path"}},
+		{"a case at a path that does not exist", "evaluations", replacing(indexPath, "cases/capital.json", "cases/captial.json"), []string{"graph-missing " + indexPath + "/cases/0/path"}},
+		{"a tool-provider composition of another provider", "kubernetes", func(t testing.TB, f *fixture) {
+			f.replace(t, manifestPath, "\"id\": \"kubernetes\"", "\"id\": \"gitops\"")
+		}, []string{"graph-identity agentsuite.json/toolProviderCompositions/0/id"}},
 		{"an agent with evaluations that cannot be read", "evaluations", putting(writerPath, "{"), []string{"json-syntax " + writerPath}},
 		{"an agent's list of the wrong type", "coordinator-workers", func(t testing.TB, f *fixture) {
 			f.replace(t, writerPath, element(t, f, writerPath, "[\n    {\n      \"id\": \"datetime\""), `"datetime@1.0.0"`)

@@ -79,6 +79,24 @@ func destinationProblems(in Inputs, b suite.Bundle, places *places) []problem.Pr
 			}
 		}
 	}
+	return append(problems, whiteoutProblems(b, places)...)
+}
+
+// whiteoutPrefix begins the names by which a layer removes what lies below it (OCI image specification,
+// layer.md). A file of such a name would not be one, but take another away.
+const whiteoutPrefix = ".wh."
+
+// whiteoutProblems finds destinations that a layer cannot hold.
+func whiteoutProblems(b suite.Bundle, places *places) []problem.Problem {
+	var problems []problem.Problem
+	for i, f := range b.Variant.Files {
+		p := path.Join(b.Variant.InstallRoot, f.Path)
+		if strings.Contains(p, "/"+whiteoutPrefix) {
+			problems = append(problems, problem.New(problem.BundleWhiteout, places.variant(b, "files", i, "path"),
+				"the destination %s is a whiteout to whoever unpacks the image, since a name in it begins with %s; choose another name",
+				problem.Quoted(p), whiteoutPrefix))
+		}
+	}
 	return problems
 }
 

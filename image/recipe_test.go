@@ -30,6 +30,12 @@ func TestRecipeRefuses(t *testing.T) {
 		"install root in /sys":         {reservedRoot("/sys/a"), []string{`lies in /sys, which the runtime mounts`}},
 		"install root in /dev":         {reservedRoot("/dev/a"), []string{`lies in /dev, which the runtime mounts`}},
 		"install root beside /dev":     {reservedRoot("/device"), nil},
+		"a whiteout": {
+			world{bundles: []bundle{at("/etc", tool("a", file(".wh.passwd", 0o644, ""), file("wh.x", 0o644, "")))}},
+			[]string{`tool-provider (ASI-FS-001): the destination "/etc/.wh.passwd" is a whiteout to whoever unpacks the image, since a name in it begins with .wh.; choose another name`},
+		},
+		"an opaque marker below":   {world{bundles: []bundle{tool("a", link("x/.wh..wh..opq", "y"))}}, []string{`"/opt/a/x/.wh..wh..opq" is a whiteout`}},
+		"install root in whiteout": {world{bundles: []bundle{at("/opt/.wh.a/b", bundle{id: "a", files: []image.Entry{file("a", 0o755, "a")}})}}, []string{`"/opt/.wh.a/b/a" is a whiteout`}},
 		"writable path over /dev": {
 			world{bundles: []bundle{writable(tool("a"), "/tmp", "/dev/shm")}},
 			[]string{`tool-provider (ASI-FS-001): the writable path "/dev/shm" would hide /dev, which the runtime mounts; take it out`},

@@ -3,9 +3,12 @@ package llb
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/moby/buildkit/client/llb"
 
@@ -122,6 +125,11 @@ func (e emitter) bundles(layer image.Layer) llb.State {
 		}
 		action = action.Copy(e.src.Content.State, e.src.Content.Path(bundle.PayloadRoot), bundle.InstallRoot, info)
 	}
+	// Making an install root touches the directory that it lies in: always where a bundle made that
+	// directory before, and on old daemons with the directories of its own way too.
+	for _, dir := range ways(layer.Bundles) {
+		action = action.Copy(blank(), blankDir, dir, &llb.CopyInfo{CopyDirContentsOnly: true, CreatedTime: &e.epoch})
+	}
 	return llb.Scratch().File(action, e.named(layer.Name)...)
 }
 
@@ -145,10 +153,15 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 	if len(layer.Restored) > 0 {
 		// A directory is restored by a copy: making one could not give it a sticky bit. The mode is a
 		// number, the bits of stat(2), since an old daemon takes a mode in words for none at all.
-		const made = "/directory"
-		blank := llb.Scratch().File(llb.Mkdir(made, 0o755), e.named("prepare the directories to restore")...)
+		has := map[string]bool{".": true}
 		for _, dir := range layer.Restored {
-			action = action.Copy(blank, made, "/"+dir.Path, &llb.CopyInfo{
+			// The parents that are not restored are what every directory on the way is. The copy's own way of
+			// making them would give them its mode.
+			for _, parent := range missing(path.Dir(dir.Path), has) {
+				action = action.Mkdir("/"+parent, 0o755)
+			}
+			has[dir.Path] = true
+			action = action.Copy(blank(), blankDir, "/"+dir.Path, &llb.CopyInfo{
 				ChownOpt: owner(dir.UID, dir.GID),
 				Mode:     &llb.ChmodOpt{Mode: fs.FileMode(dir.Mode)},
 			})
@@ -158,16 +171,60 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 	return llb.Scratch().File(e.stamped(stage), e.named(layer.Name)...)
 }
 
+// missing lists a directory and its parents as far as the layer does not have them, parents first, and
+// notes that it has them now.
+func missing(dir string, has map[string]bool) []string {
+	if has[dir] {
+		return nil
+	}
+	has[dir] = true
+	return append(missing(path.Dir(dir), has), dir)
+}
+
+// ways are the directories on the way to the install roots of bundles, sorted.
+func ways(bundles []image.BundleCopy) []string {
+	seen := map[string]bool{}
+	for _, bundle := range bundles {
+		for dir := path.Dir(bundle.InstallRoot); dir != "/"; dir = path.Dir(dir) {
+			seen[dir] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// blankDir is an empty directory of the state that blank returns. A copy of its contents copies nothing,
+// and stamps the directory that it copies into.
+const blankDir = "/directory"
+
+func blank() llb.State {
+	return llb.Scratch().File(llb.Mkdir(blankDir, 0o755), internal("make an empty directory"))
+}
+
 func owner(uid, gid int) *llb.ChownOpt {
 	return &llb.ChownOpt{User: &llb.UserOpt{UID: uid}, Group: &llb.UserOpt{UID: gid}}
 }
 
 // literalPatterns turns paths into patterns that match them, and what lies below them, and nothing else.
 func literalPatterns(paths []string) []string {
-	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 	patterns := make([]string, len(paths))
 	for i, p := range paths {
-		patterns[i] = escape.Replace(p)
+		patterns[i] = literalPattern(p)
 	}
 	return patterns
+}
+
+func literalPattern(p string) string {
+	var b strings.Builder
+	for _, r := range p {
+		switch {
+		case strings.ContainsRune(`\*?[]!`, r): // an exclamation mark in front would turn the pattern around
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		case unicode.IsSpace(r): // white space at the ends would be cut off
+			b.WriteString("[" + string(r) + "]")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/solver/pb"
+	"github.com/moby/patternmatcher"
 	"github.com/opencontainers/go-digest"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
@@ -148,8 +149,46 @@ func TestEveryGeneratedLayerIsStamped(t *testing.T) {
 	}
 }
 
+// A pattern matches the one path that it is made from, and what lies below, as the daemon reads patterns.
 func TestLiteralPatterns(t *testing.T) {
-	require.Equal(t, []string{`a\*b`, `c\[d\]`, `e\\f`, `g\?`}, literalPatterns([]string{"a*b", "c[d]", `e\f`, "g?"}))
+	paths := []string{
+		"a*b", "axb", "c[d]", "cd", `e\f`, "ef", "g?", "gh", "!i", "i", " j", "j", "k ", "k", "\tl\n", "l", "#m", "\u3000n", "n", "o^p$q.r+(s){t}|u", "v/w x/!y", "-", "**",
+	}
+	for i, pattern := range literalPatterns(paths) {
+		matcher, err := patternmatcher.New([]string{pattern})
+		require.NoError(t, err, pattern)
+		require.False(t, matcher.Exclusions(), pattern)
+		for j, p := range paths {
+			for _, path := range []string{p, p + "/below"} {
+				matches, err := matcher.MatchesOrParentMatches(path)
+				require.NoError(t, err)
+				require.Equal(t, i == j, matches, "%q against %q", pattern, path)
+			}
+		}
+	}
+}
+
+// The layer that puts directories back holds their parents, as they are everywhere else.
+func TestRestoredDirectoriesHaveParents(t *testing.T) {
+	plan, sources, _ := fixture(t)
+	metadata := &plan.Layers[len(plan.Layers)-1]
+	metadata.Restored = []image.Entry{{Path: "a/b", Mode: 0o1777}, {Path: "a/b/c/d", Mode: 0o700}, {Path: "a/e/f", Mode: 0o755, UID: 1}}
+	state, err := Image(plan, sources, Options{Merge: true})
+	require.NoError(t, err)
+	var made []string
+	for _, op := range operations(t, state) {
+		for _, action := range op.GetFile().GetActions() {
+			switch {
+			case action.GetMkdir() != nil && strings.HasPrefix(action.GetMkdir().Path, "/a"):
+				require.EqualValues(t, 0o755, action.GetMkdir().Mode)
+				made = append(made, action.GetMkdir().Path)
+			case action.GetCopy() != nil && strings.HasPrefix(action.GetCopy().Dest, "/a"):
+				require.False(t, action.GetCopy().CreateDestPath)
+				made = append(made, action.GetCopy().Dest)
+			}
+		}
+	}
+	require.Equal(t, []string{"/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/e", "/a/e/f"}, made)
 }
 
 func TestPolicyAllowsOnlyWhatIsGiven(t *testing.T) {

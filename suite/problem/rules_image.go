@@ -14,6 +14,7 @@ var (
 	BundleCollision      = rule("bundle-collision", ToolProvider, "ASI-FS-001", "9.4", "What a bundle and another input both bring at a path is identical.")
 	BundleThroughSymlink = rule("bundle-through-symlink", ToolProvider, "ASI-FS-001", "12", "No destination lies below a path that another input brings as something other than a directory.")
 	BundleReserved       = rule("bundle-reserved", ToolProvider, "ASI-FS-001", "12", "No destination lies at or below /.agentsuite, /proc, /sys or /dev.")
+	BundleWhiteout       = rule("bundle-whiteout", ToolProvider, "ASI-FS-001", "12", "No name in a destination begins with .wh., by which layers remove what lies below them.")
 	BundleWritable       = rule("bundle-writable", ToolProvider, "ASI-FS-001", "12", "No bundle brings anything at or below a writable path.")
 	WritableReserved     = rule("writable-reserved", ToolProvider, "ASI-FS-001", "12", "No writable path hides what every sandbox has: /.agentsuite, /proc, /sys and /dev.")
 	DirectoryUnlisted    = rule("directory-unlisted", ToolProvider, "ASI-FS-001", "profile, images", "A payload directory that the inventory does not list has mode 0755 and holds an inventoried entry.")

@@ -1,0 +1,185 @@
+//go:build integration
+
+package construction_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/plugins/content/local"
+	"github.com/moby/buildkit/client"
+	"github.com/opencontainers/go-digest"
+	"github.com/stretchr/testify/require"
+	"github.com/tonistiigi/fsutil"
+
+	"github.com/agentsuite/agentsuite-llb/frontend"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
+	"github.com/agentsuite/agentsuite-llb/integration/daemon"
+	"github.com/agentsuite/agentsuite-llb/integration/testenv"
+	"github.com/agentsuite/agentsuite-llb/suite"
+)
+
+// buildLimit bounds one build: far more than any of these needs.
+const buildLimit = 5 * time.Minute
+
+// request is what is asked of a build.
+type request struct {
+	// target is the agent or tool provider; empty means the only agent.
+	target    string
+	platforms []suite.Platform
+	// copied builds without MergeOp.
+	copied bool
+	// uncached runs every step again.
+	uncached bool
+	// push names the image in the registry that the result goes to; else it goes to a layout.
+	push string
+}
+
+// built is what a build gave.
+type built struct {
+	layout   testenv.Layout
+	steps    []*client.Vertex
+	warnings []string
+}
+
+// both are the ways of joining layers.
+var both = map[string]bool{"merge": false, "copy": true}
+
+// build builds with the shared daemon.
+func (a authored) build(t *testing.T, r request) built {
+	t.Helper()
+	b, err := a.tryBuild(t, world.buildkitd, r)
+	require.NoError(t, err)
+	return b
+}
+
+// buildOn builds with a daemon of the test's own.
+func (a authored) buildOn(t *testing.T, buildkitd *daemon.Buildkitd, r request) built {
+	t.Helper()
+	b, err := a.tryBuild(t, buildkitd, r)
+	require.NoError(t, err)
+	return b
+}
+
+// tryBuild runs the frontend in this process against a daemon, as the command line does.
+func (a authored) tryBuild(t *testing.T, buildkitd *daemon.Buildkitd, r request) (built, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	attrs := map[string]string{"filename": "agentsuite.json", "target": r.target}
+	if len(r.platforms) > 0 {
+		names := make([]string, len(r.platforms))
+		for i, p := range r.platforms {
+			names[i] = p.String()
+		}
+		attrs["platform"] = strings.Join(names, ",")
+	}
+	if r.copied {
+		attrs["build-arg:"+frontend.ArgMerge] = "false"
+	}
+	if r.uncached {
+		attrs["no-cache"] = ""
+	}
+	stores := map[string]content.Store{}
+	for name, dir := range map[string]string{baseName: a.base, harnessName: a.harness} {
+		id := strings.ReplaceAll(name, "/", "-")
+		store, err := local.NewStore(dir)
+		require.NoError(t, err)
+		stores[id] = store
+		attrs["context:"+name] = "oci-layout://" + id
+	}
+	opts := client.SolveOpt{
+		FrontendAttrs: attrs,
+		OCIStores:     stores,
+		// What a daemon keeps of a directory for the next transfer is kept by this name.
+		SharedKey: a.dir,
+		LocalMounts: map[string]fsutil.FS{
+			"context": localFS(t, a.dir), "dockerfile": localFS(t, a.dir), frontend.LocalExecutable: localFS(t, world.binary),
+		},
+	}
+	out := filepath.Join(t.TempDir(), "layout")
+	if r.push != "" {
+		opts.Exports = []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{"name": r.push, "push": "true"}}}
+	} else {
+		opts.Exports = []client.ExportEntry{{Type: client.ExporterOCI, Attrs: map[string]string{"tar": "false"}, OutputDir: out}}
+	}
+
+	var b built
+	status, followed := make(chan *client.SolveStatus), make(chan struct{})
+	go func() {
+		defer close(followed)
+		b.follow(status)
+	}()
+	_, err := testenv.Client(t, buildkitd).Build(ctx, opts, "agentsuite-llb", frontend.BuildFromClient, status)
+	<-followed
+	if err == nil && r.push == "" {
+		b.layout = testenv.ReadLayout(t, out)
+	}
+	return b, err
+}
+
+// follow collects the steps of a build, each as it ended.
+func (b *built) follow(status <-chan *client.SolveStatus) {
+	at := map[digest.Digest]int{}
+	for s := range status {
+		for _, v := range s.Vertexes {
+			i, ok := at[v.Digest]
+			if !ok {
+				i = len(b.steps)
+				at[v.Digest] = i
+				b.steps = append(b.steps, v)
+			}
+			// A step that several solves share is reported by each of them; once done is done.
+			if b.steps[i].Completed == nil || v.Cached && !b.steps[i].Cached {
+				b.steps[i] = v
+			}
+		}
+		for _, w := range s.Warnings {
+			b.warnings = append(b.warnings, string(w.Short))
+		}
+	}
+}
+
+// names are those of the steps that a condition holds for, sorted.
+func (b built) names(condition func(*client.Vertex) bool) []string {
+	var names []string
+	for _, v := range b.steps {
+		if condition(v) {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func localFS(t *testing.T, dir string) fsutil.FS {
+	t.Helper()
+	fs, err := fsutil.NewFS(dir)
+	require.NoError(t, err)
+	return fs
+}
+
+// open opens the image that a build exported for a platform.
+func (b built) open(t *testing.T, platform suite.Platform) *ociimage.Image {
+	t.Helper()
+	source, err := ociimage.Open(t.Context(), "oci-layout://"+b.layout.Dir, ociimage.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, source.Close()) })
+	i, err := source.Image(t.Context(), platform)
+	require.NoError(t, err)
+	return i
+}
+
+// rootfs is the filesystem that an image's layers make, with the bytes of everything below /.agentsuite.
+func rootfs(t *testing.T, i *ociimage.Image) *ociimage.Rootfs {
+	t.Helper()
+	files, err := i.Flatten(t.Context(), ociimage.Keep{Bytes: 64 << 20, Path: func(p string) bool { return strings.HasPrefix(p, ".agentsuite/") }})
+	require.NoError(t, err)
+	require.Empty(t, files.Scan.Problems)
+	return files
+}

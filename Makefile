@@ -84,7 +84,7 @@ static := CGO_ENABLED=0 GOOS=linux go build -trimpath -buildvcs=false -ldflags='
 
 .PHONY: programs
 programs: ## compile the command line, the frontend for both platforms, and the examples
-	@$(static) -o build/bin/agentsuite-llb ./cmd/agentsuite-llb
+	@$(static) -o build/bin/ ./cmd/agentsuite-llb ./integration/cmd/sandbox-probe
 	@for arch in amd64 arm64; do GOARCH=$$arch $(static) -o build/frontend/linux_$$arch/frontend ./cmd/frontend; done
 	@go -C examples run ./cmd/prepare
 

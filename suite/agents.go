@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ func (v *validation) checkAgents() {
 				continue
 			}
 			n.report(&v.found, problem.GraphUnknown, strictjson.Pointer("invokes", i, "agent"),
-				"the suite has no agent %s%s", edge.Agent, v.instead(edge.Agent, names(v.agentByID)))
+				"the suite has no agent %s%s", edge.Agent, v.instead(edge.Agent, v.agentIDs))
 		}
 		for i, required := range n.doc.ToolProviders {
 			v.checkRequirement(n, i, required.key())
@@ -92,24 +91,19 @@ func unique[T any](nodes []*node[T]) []*node[T] {
 const (
 	maxSuggestions = 200
 	maxCandidates  = 2_000
+	maxVersions    = 8
 )
 
 // instead proposes the name that was probably meant, as the end of a message.
-func (v *validation) instead(name string, known func() []string) string {
+func (v *validation) instead(name string, known []string) string {
 	v.suggestions++
 	if v.suggestions > maxSuggestions {
 		return ""
 	}
-	candidates := known()
-	if suggestion, ok := problem.Suggest(name, candidates[:min(len(candidates), maxCandidates)]); ok {
+	if suggestion, ok := problem.Suggest(name, known[:min(len(known), maxCandidates)]); ok {
 		return "; did you mean " + suggestion + "?"
 	}
 	return ""
-}
-
-// names lists names in order, for [validation.instead].
-func names[T any](known map[string]*node[T]) func() []string {
-	return func() []string { return slices.Sorted(maps.Keys(known)) }
 }
 
 // insteadOfProvider proposes another version of the tool provider, or another name.
@@ -117,17 +111,20 @@ func (v *validation) insteadOfProvider(key ProviderKey) string {
 	if v.suggestions >= maxSuggestions {
 		return ""
 	}
-	keys := slices.SortedFunc(maps.Keys(v.providerByKey), compareKeys)
 	var versions, all []string
-	for _, known := range keys {
-		all = append(all, known.String())
-		if known.ID == key.ID {
-			versions = append(versions, known.Version)
+	first, _ := slices.BinarySearchFunc(v.providerKeys, ProviderKey{ID: key.ID}, compareKeys)
+	for _, known := range v.providerKeys[first:] {
+		if known.ID != key.ID || len(versions) == maxVersions {
+			break
 		}
+		versions = append(versions, known.Version)
 	}
 	if len(versions) > 0 {
 		v.suggestions++
-		return "; of " + key.ID + " it has " + problem.Cut(strings.Join(versions, ", "))
+		return "; of " + key.ID + " it has " + strings.Join(versions, ", ")
 	}
-	return v.instead(key.String(), func() []string { return all })
+	for _, known := range v.providerKeys[:min(len(v.providerKeys), maxCandidates)] {
+		all = append(all, known.String())
+	}
+	return v.instead(key.String(), all)
 }

@@ -44,7 +44,7 @@ func (v *validation) checkCompositions() {
 		agent, known := v.agentByID[ref.Agent]
 		if ref.Agent != "" && !known && v.manifest.sound("/agents") {
 			v.manifest.report(&v.found, problem.GraphUnknown, strictjson.Pointer("compositions", i, "agent"),
-				"the suite has no agent %s%s", ref.Agent, v.instead(ref.Agent, names(v.agentByID)))
+				"the suite has no agent %s%s", ref.Agent, v.instead(ref.Agent, v.agentIDs))
 		}
 		if n.broken || checked[n] {
 			continue

@@ -1,6 +1,9 @@
 package suite
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/opencontainers/go-digest"
 
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -80,10 +83,18 @@ func (v *validation) checkIdentities() {
 		v.checkMember(catalog, at("version"), "version", entry.Version, n.doc.Version, n.path)
 		know(v.providerByKey, entry.key(), n)
 	}
+	v.sortKnown()
 	repetitions(entries, CatalogEntry.key, func(first, again int) {
 		catalog.report(&v.found, problem.GraphDuplicate, strictjson.Pointer("toolProviders", again),
 			"tool provider %s is listed twice; the first is toolProviders[%d]", entries[again].key(), first)
 	})
+}
+
+// sortKnown lists what is known in order, for proposals.
+func (v *validation) sortKnown() {
+	v.agentIDs = slices.Sorted(maps.Keys(v.agentByID))
+	v.profileIDs = slices.Sorted(maps.Keys(v.profileByID))
+	v.providerKeys = slices.SortedFunc(maps.Keys(v.providerByKey), compareKeys)
 }
 
 // checkAgentPaths refuses one document for two agents. It returns the references that are left to be

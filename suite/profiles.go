@@ -55,7 +55,7 @@ func (v *validation) checkProfileFor(d *document, rule *problem.Rule, id string,
 	profile, known := v.profileByID[id]
 	if !known {
 		if v.manifest.sound("/buildProfiles") {
-			d.report(&v.found, problem.GraphUnknown, "/buildProfile", "the suite has no build profile %s%s", id, v.instead(id, names(v.profileByID)))
+			d.report(&v.found, problem.GraphUnknown, "/buildProfile", "the suite has no build profile %s%s", id, v.instead(id, v.profileIDs))
 		}
 		return
 	}

@@ -77,6 +77,9 @@ type validation struct {
 	agentByID     map[string]*node[Agent]
 	profileByID   map[string]*node[BuildProfile]
 	providerByKey map[ProviderKey]*node[ToolProvider]
+	agentIDs      []string
+	profileIDs    []string
+	providerKeys  []ProviderKey
 	bundleList    []bundleNode
 	bundleIndex   map[platformKey]int
 }

@@ -13,6 +13,9 @@ import (
 // directoryMode is the mode that a directory gets in an image when no inventory lists it.
 const directoryMode = 0o755
 
+// entryMembers is how many members an inventory entry has at least.
+const entryMembers = 5
+
 // inventory makes a variant's files list what lies below its payload root. What the author's list says
 // beyond the content, the components and the order, stays.
 func (s *sealer) inventory(v *variant) {
@@ -26,12 +29,21 @@ func (s *sealer) inventory(v *variant) {
 	if len(payload) == 0 {
 		s.own(problem.PayloadMissing, d, v.pointer("payloadRoot"),
 			"there is nothing below %s; put the files of %s there, then seal again", problem.Quoted(root), v)
-		s.claim(d, v.pointer("files"))
-		d.putArray(v.value, "files", nil, "runtime", "entrypoint")
+		s.leaveInventory(v)
 		return
 	}
-
-	list := member(v.value, "files")
+	for _, e := range payload {
+		if e.Type != content.Directory {
+			v.provider.entries++
+		}
+	}
+	if v.provider.entries > s.limits.JSON.DocumentMembers/entryMembers {
+		s.own(problem.JSONLimit, d, v.pointer("payloadRoot"),
+			"with an inventory of the %d entries below %s the document would have more than %d members, the limit; pack the payload into fewer files",
+			len(payload), problem.Quoted(root), s.limits.JSON.DocumentMembers)
+		s.leaveInventory(v)
+		return
+	}
 	listed := map[string]*value{}
 	var order []string
 	for _, entry := range items(v.value, "files") {
@@ -55,7 +67,7 @@ func (s *sealer) inventory(v *variant) {
 	}
 	order = slices.DeleteFunc(order, func(path string) bool { return found[path].Path == "" })
 
-	indent := d.itemIndent(list)
+	indent := d.itemIndent(member(v.value, "files"))
 	texts := make([]string, 0, len(found))
 	for _, path := range merge(order, added) {
 		s.bytes[found[path].Path] = binding{d, v.pointer("files", len(texts))}
@@ -75,6 +87,13 @@ func (s *sealer) inventory(v *variant) {
 		texts = append(texts, d.objectText(indent, fields))
 	}
 	d.putArray(v.value, "files", texts, "runtime", "entrypoint")
+}
+
+// leaveInventory gives up on a variant's files, for a reason that is reported. What the author listed is
+// not looked at, since it would only be held against a payload that is not what it should be.
+func (s *sealer) leaveInventory(v *variant) {
+	s.claim(v.provider.draft, v.pointer("files"))
+	v.provider.putArray(v.value, "files", nil, "runtime", "entrypoint")
 }
 
 // needsListing tells whether an image would lose something of a payload directory that the inventory

@@ -14,6 +14,8 @@ type provider struct {
 	*draft
 	key      suite.ProviderKey
 	variants []*variant
+	// entries counts the payload entries of all variants.
+	entries int
 	// id is the document's identity, once the provider is sealed.
 	id digest.Digest
 }

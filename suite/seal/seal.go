@@ -60,9 +60,9 @@ type Note struct {
 // Seal seals the extracted suite in a directory. Sealing a sealed suite changes nothing.
 //
 // Either all documents are written or none: every one is written beside its place and renamed only
-// when the whole suite, as sealed, is valid. Whatever prevents that is returned as a *[problem.Error], at its
-// place in the documents as they lie on disk, together with a result that has only the index. Any other error is
-// trouble with reading, writing or a pin, or the end of ctx.
+// when the whole suite, as sealed, is valid. Whatever prevents that is returned as a *[problem.Error],
+// at its place in the documents as they lie on disk, together with a result that has only the index.
+// Any other error is trouble with reading, writing or a pin, or the end of ctx.
 func Seal(ctx context.Context, dir string, opts Options) (*Result, error) {
 	root, err := openSuite(dir)
 	if err != nil {

@@ -279,6 +279,24 @@ func TestSealWritesNothingOfAnInvalidSuite(t *testing.T) {
 	}
 }
 
+// Many variants that share one large payload must not make sealing write, or even hold, what no document
+// may have.
+func TestSealBoundsInventories(t *testing.T) {
+	dir := author(t, "testdata/workshop/suite")
+	for i := range 40 {
+		write(t, filepath.Join(dir, "tool-providers/opa/1.0.0/linux-amd64/share", strings.Repeat("x", i+1)), "")
+	}
+	opts := options(seal.Options{Check: true})
+	opts.Limits.JSON.DocumentMembers = 200
+	_, err := seal.Seal(t.Context(), dir, opts)
+	var invalid *problem.Error
+	require.ErrorAs(t, err, &invalid)
+	require.Len(t, invalid.Problems, 2)
+	require.Equal(t, problem.JSONLimit, invalid.Problems[0].Rule)
+	require.Equal(t, "/variants/0/payloadRoot", invalid.Problems[0].Pointer)
+	require.Equal(t, "/variants/1/payloadRoot", invalid.Problems[1].Pointer)
+}
+
 func TestSealRefusesWhatIsNoExtractedSuite(t *testing.T) {
 	layout := t.TempDir()
 	write(t, filepath.Join(layout, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)

@@ -18,8 +18,8 @@ import (
 // value shortens what is all over this package.
 type value = strictjson.Value
 
-// sealer holds the documents of a suite while their values are computed bottom-up. It repeats no rule of the
-// validator: where a document is not what it should be, it leaves it alone, and the
+// sealer holds the documents of a suite while their values are computed bottom-up. It repeats no rule
+// of the validator: where a document is not what it should be, sealing leaves it alone, and the
 // validator says so about the result.
 type sealer struct {
 	index  *content.Index

@@ -7,80 +7,79 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/integration/daemon"
+	"github.com/agentsuite/agentsuite-llb/integration/testenv"
 )
-
-const bothPlatforms = "linux/amd64,linux/arm64"
 
 // Three doors lead to one image: buildx with the packaged frontend, the command line with the same image, and the command
 // line as the frontend itself.
 func TestEveryDoorGivesTheSameImage(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t, daemon.BuildkitdOptions{})
-	args := append([]string{"--platform", bothPlatforms, "--provenance=false"}, fromRegistry()...)
-	want := b.buildOutput(t, world.suite, args...)
-	require.Len(t, want.images, 2)
+	b := example.Builder(t, daemon.BuildkitdOptions{})
+	args := slices.Concat([]string{"--platform", bothPlatforms, "--provenance=false"}, example.FromRegistry())
+	want := b.BuildLayout(t, example.Suite, args...)
+	require.Len(t, want.Images, 2)
 
 	for name, frontend := range map[string][]string{
 		"in-process": nil,
-		"packaged":   {"--frontend", frontendRef(t)},
+		"packaged":   {"--frontend", example.Frontend()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			layout := filepath.Join(t.TempDir(), "layout")
-			args := append([]string{"build", "--addr", b.Address, "--progress", "plain", "--platform", bothPlatforms, "--output", "type=oci,tar=false,dest=" + layout}, frontend...)
-			out, err := exec.CommandContext(t.Context(), program(), append(append(args, fromRegistry()...), world.suite)...).CombinedOutput()
+			args := slices.Concat(
+				[]string{"build", "--addr", b.Address, "--progress", "plain", "--platform", bothPlatforms, "--output", "type=oci,tar=false,dest=" + layout},
+				frontend, example.FromRegistry(), []string{example.Suite})
+			out, err := exec.CommandContext(t.Context(), example.Program(), args...).CombinedOutput()
 			require.NoError(t, err, string(out))
-			require.Equal(t, want.digests(), readOutput(t, layout).digests())
+			require.Equal(t, want.Digests(), testenv.ReadLayout(t, layout).Digests())
 		})
 	}
 
 	t.Run("syntax line", func(t *testing.T) {
-		dir := cloneSuite(t)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("# syntax="+frontendRef(t)+"\n"), 0o644))
+		dir := example.Clone(t)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("# syntax="+example.Frontend()+"\n"), 0o644))
 		layout := filepath.Join(t.TempDir(), "layout")
-		_, err := b.buildx.Run(t.Context(), append(append([]string{"build", "--output", "type=oci,tar=false,dest=" + layout}, args...), dir)...)
+		_, err := b.Buildx.Run(t.Context(), slices.Concat([]string{"build", "--output", "type=oci,tar=false,dest=" + layout}, args, []string{dir})...)
 		require.NoError(t, err)
-		require.Equal(t, want.digests(), readOutput(t, layout).digests())
+		require.Equal(t, want.Digests(), testenv.ReadLayout(t, layout).Digests())
 	})
 }
 
 // Two checkouts whose files are of different age, two daemons that know nothing, and more than a second between the builds.
 func TestBuildsAreReproducible(t *testing.T) {
 	t.Parallel()
-	args := append([]string{"--platform", bothPlatforms, "--provenance=false"}, fromRegistry()...)
+	args := slices.Concat([]string{"--platform", bothPlatforms, "--provenance=false"}, example.FromRegistry())
 	started := time.Now()
-	first := newBuilder(t, daemon.BuildkitdOptions{}).buildOutput(t, world.suite, args...)
+	first := example.Builder(t, daemon.BuildkitdOptions{}).BuildLayout(t, example.Suite, args...)
 
-	dir := cloneSuite(t)
+	dir := example.Clone(t)
 	then := time.Now().Add(-1000 * time.Hour)
 	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		require.NoError(t, err)
 		return os.Chtimes(path, then, then)
 	}))
 	<-time.After(time.Until(started.Add(1100 * time.Millisecond))) // builds within one second are equal by luck
-	second := newBuilder(t, daemon.BuildkitdOptions{}).buildOutput(t, dir, args...)
-	require.Len(t, first.images, 2)
-	require.Equal(t, first.digests(), second.digests())
-	require.Equal(t, first.digest, second.digest, "the index")
+	second := example.Builder(t, daemon.BuildkitdOptions{}).BuildLayout(t, dir, args...)
+	require.Len(t, first.Images, 2)
+	require.Equal(t, first.Digests(), second.Digests())
+	require.Equal(t, first.Digest, second.Digest, "the index")
 }
 
 // With everything handed over as OCI layouts, a daemon without any network builds the same.
 func TestBuildsOffline(t *testing.T) {
 	t.Parallel()
 	args := []string{"--platform", bothPlatforms, "--provenance=false"}
-	online := newBuilder(t, daemon.BuildkitdOptions{}).buildOutput(t, world.suite, append(args, fromRegistry()...)...)
-	frontend := []string{"--build-context", "agentsuite/frontend=oci-layout://" + filepath.Join(world.images, "frontend") + "@" + layoutDigest(t, "frontend").String()}
+	online := example.Builder(t, daemon.BuildkitdOptions{}).BuildLayout(t, example.Suite, slices.Concat(args, example.FromRegistry())...)
 
-	b := newBuilder(t, daemon.BuildkitdOptions{Offline: true})
-	layout := filepath.Join(t.TempDir(), "layout")
-	all := append([]string{"build", "--file", filepath.Join(world.suite, "agentsuite.json"), "--build-arg", "BUILDKIT_SYNTAX=agentsuite/frontend", "--output", "type=oci,tar=false,dest=" + layout}, args...)
-	all = append(append(append(all, frontend...), fromLayouts(t)...), world.suite)
-	_, err := b.buildx.Run(t.Context(), all...)
-	require.NoError(t, err)
-	require.Equal(t, online.digests(), readOutput(t, layout).digests())
+	b := example.Builder(t, daemon.BuildkitdOptions{Offline: true})
+	b.Frontend = "agentsuite/frontend"
+	frontend := []string{"--build-context", b.Frontend + "=" + example.Layout("frontend")}
+	offline := b.BuildLayout(t, example.Suite, slices.Concat(args, frontend, example.FromLayouts())...)
+	require.Equal(t, online.Digests(), offline.Digests())
 }

@@ -4,7 +4,6 @@ package sandbox_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,28 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/integration/daemon"
+	"github.com/agentsuite/agentsuite-llb/integration/testenv"
 )
-
-// edit replaces text in a file of a suite; the old text must be there.
-func edit(t *testing.T, dir, name, old, new string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Contains(t, string(data), old, name)
-	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(data), old, new)), 0o644))
-}
-
-func resealed(t *testing.T, dir string) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), program(), "seal", dir).CombinedOutput()
-	require.NoError(t, err, string(out))
-}
 
 // Each mistake gives one error that says where it is, what was expected and what was found, and nothing is pushed.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t, daemon.BuildkitdOptions{})
+	b := example.Builder(t, daemon.BuildkitdOptions{})
 	for _, test := range []struct {
 		name  string
 		spoil func(t *testing.T, dir string)
@@ -75,7 +59,7 @@ func TestBadInput(t *testing.T) {
 				edit(t, dir, "tool-providers/datetime/1.0.0/tool-provider.json", "/opt/agentsuite/tool-providers/datetime/1.0.0", "/usr/local")
 				bin := filepath.Join(dir, "tool-providers/datetime/1.0.0/linux-amd64/bin")
 				require.NoError(t, os.WriteFile(filepath.Join(bin, "harness"), []byte("other"), 0o755))
-				resealed(t, dir)
+				require.NoError(t, example.Seal(t.Context(), dir))
 			},
 			want: []string{"usr/local/bin/harness", "harness", "datetime@1.0.0"},
 		},
@@ -83,14 +67,14 @@ func TestBadInput(t *testing.T) {
 			name: "unreachable image",
 			spoil: func(t *testing.T, dir string) {
 				edit(t, dir, "build-profiles/default.json", "registry.example/agentsuite/runtime-base", "127.0.0.1:1/nowhere")
-				resealed(t, dir)
+				require.NoError(t, example.Seal(t.Context(), dir))
 			},
 			want: []string{"build-profiles/default.json:", "127.0.0.1:1/nowhere", "--build-context", ">>>"},
 		},
 		{
 			name: "a store without the pinned digest",
-			args: []string{"--build-context", baseName + "=oci-layout://" + filepath.Join(world.images, "frontend") + "@" + layoutDigest(t, "frontend").String()},
-			want: []string{"build-profiles/default.json:", "build context " + baseName, "runtime base linux/amd64"},
+			args: []string{"--build-context", testenv.BaseName + "=" + example.Layout("frontend")},
+			want: []string{"build-profiles/default.json:", "build context " + testenv.BaseName, "runtime base linux/amd64"},
 		},
 		{
 			name: "a tag instead of a digest",
@@ -133,17 +117,17 @@ func TestBadInput(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := cloneSuite(t)
+			dir := example.Clone(t)
 			if test.spoil != nil {
 				test.spoil(t, dir)
 			}
-			name := world.registry.Host + "/bad/" + strings.ReplaceAll(test.name, " ", "-")
+			name := example.Registry.Host + "/bad/" + strings.ReplaceAll(test.name, " ", "-")
 			args := append([]string{"--output", "type=image,push=true,name=" + name}, test.args...)
 			if !hasContext(test.args) {
-				args = append(args, fromRegistry()[:2]...)
+				args = append(args, example.FromRegistry()[:2]...)
 			}
-			args = append(args, fromRegistry()[2:]...)
-			out, err := b.build(t, dir, args...)
+			args = append(args, example.FromRegistry()[2:]...)
+			out, err := b.Build(t, dir, args...)
 			require.Error(t, err)
 			for _, want := range test.want {
 				require.Contains(t, out.Stderr, want)

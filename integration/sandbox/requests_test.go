@@ -34,30 +34,30 @@ func pushed(t *testing.T, name string) bool {
 
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t, daemon.BuildkitdOptions{})
+	b := example.Builder(t, daemon.BuildkitdOptions{})
 
 	t.Run("targets", func(t *testing.T) {
-		out, err := b.build(t, world.suite, "--call", "targets")
+		out, err := b.Build(t, example.Suite, "--call", "targets")
 		require.NoError(t, err)
 		require.Contains(t, out.Stdout, "clock (default)")
 		require.Contains(t, out.Stdout, "datetime@1.0.0")
 		require.Contains(t, out.Stdout, "linux/amd64")
 	})
 	t.Run("outline", func(t *testing.T) {
-		out, err := b.build(t, world.suite, "--call", "outline")
+		out, err := b.Build(t, example.Suite, "--call", "outline")
 		require.NoError(t, err)
 		require.Contains(t, out.Stdout, "AGENTSUITE_DIGEST")
 	})
 	t.Run("check of a good suite", func(t *testing.T) {
-		out, err := b.build(t, world.suite, "--check")
+		out, err := b.Build(t, example.Suite, "--check")
 		require.NoError(t, err, out.Stdout)
 		require.Contains(t, out.Stdout, "Check complete, no warnings found")
 	})
 	t.Run("check of a bad suite", func(t *testing.T) {
-		dir := cloneSuite(t)
+		dir := example.Clone(t)
 		edit(t, dir, "instructions/clock.md", "time", "hour")
 		edit(t, dir, "tool-providers/datetime/1.0.0/tool-provider.json", `"protocol"`, `"protocl"`)
-		out, err := b.build(t, dir, "--check")
+		out, err := b.Build(t, dir, "--check")
 		require.Error(t, err)
 		text := out.Stdout + out.Stderr
 		require.Contains(t, text, "digest (AS-ID-001)")
@@ -69,7 +69,7 @@ func TestCalls(t *testing.T) {
 // A daemon refuses a source that the policy of a solve does not list.
 func TestDaemonRefusesUnlistedSources(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t, daemon.BuildkitdOptions{})
+	b := example.Builder(t, daemon.BuildkitdOptions{})
 	listed := llb.Local("listed")
 	policy, err := agentllb.Policy(t.Context(), listed)
 	require.NoError(t, err)

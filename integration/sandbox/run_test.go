@@ -19,17 +19,17 @@ import (
 // The agent runs under runc by the contract in its image: its tool answers, and nothing else is possible.
 func TestAgentRuns(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t, daemon.BuildkitdOptions{})
+	b := example.Builder(t, daemon.BuildkitdOptions{})
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "rootfs.tar")
-	_, err := b.build(t, world.suite, append([]string{"--output", "type=tar,dest=" + archive}, fromRegistry()...)...)
+	_, err := b.Build(t, example.Suite, append([]string{"--output", "type=tar,dest=" + archive}, example.FromRegistry()...)...)
 	require.NoError(t, err)
 	bundle := filepath.Join(dir, "bundle")
 	rootfs := filepath.Join(bundle, "rootfs")
 	require.NoError(t, os.MkdirAll(rootfs, 0o755))
 	out, err := exec.CommandContext(t.Context(), "tar", "-xf", archive, "-C", rootfs).CombinedOutput()
 	require.NoError(t, err, string(out))
-	probe, err := os.ReadFile(filepath.Join(world.tools.BinDir(), "sandbox-probe"))
+	probe, err := os.ReadFile(filepath.Join(example.Tools.BinDir(), "sandbox-probe"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(rootfs, "sandbox-probe"), probe, 0o755))
 
@@ -40,7 +40,7 @@ func TestAgentRuns(t *testing.T) {
 		config, err := json.Marshal(contract)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(bundle, "config.json"), config, 0o644))
-		cmd := exec.CommandContext(t.Context(), world.tools.Runc, "--root", filepath.Join(dir, "runc"), "run", "--bundle", bundle, "clock")
+		cmd := exec.CommandContext(t.Context(), example.Tools.Runc, "--root", filepath.Join(dir, "runc"), "run", "--bundle", bundle, "clock")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

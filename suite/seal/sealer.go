@@ -263,7 +263,9 @@ func (s *sealer) checkBytes() {
 // own reports a problem in words of its own, and claims its place.
 func (s *sealer) own(rule *problem.Rule, d *draft, pointer, format string, args ...any) {
 	s.claim(d, pointer)
-	s.problems = append(s.problems, s.problem(rule, d, pointer, format, args...))
+	if len(s.problems) < suite.MaxProblems { // nobody reads more, and finding a place takes time
+		s.problems = append(s.problems, s.problem(rule, d, pointer, format, args...))
+	}
 }
 
 // claim marks a place that is not as it should be because of a fault elsewhere.

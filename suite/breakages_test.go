@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
@@ -37,8 +38,8 @@ type breakage struct {
 	alter, stale func(t testing.TB, f *fixture)
 }
 
-func replacing(path, old, new string) func(testing.TB, *fixture) {
-	return func(t testing.TB, f *fixture) { f.replace(t, path, old, new) }
+func replacing(path, old, now string) func(testing.TB, *fixture) {
+	return func(t testing.TB, f *fixture) { f.replace(t, path, old, now) }
 }
 
 func inserting(path, before, text string) func(testing.TB, *fixture) {
@@ -46,11 +47,11 @@ func inserting(path, before, text string) func(testing.TB, *fixture) {
 }
 
 func putting(path, text string) func(testing.TB, *fixture) {
-	return func(t testing.TB, f *fixture) { f.put(path, text) }
+	return func(_ testing.TB, f *fixture) { f.put(path, text) }
 }
 
 func removing(path string) func(testing.TB, *fixture) {
-	return func(t testing.TB, f *fixture) { f.remove(path) }
+	return func(_ testing.TB, f *fixture) { f.remove(path) }
 }
 
 func all(steps ...func(testing.TB, *fixture)) func(testing.TB, *fixture) {
@@ -126,17 +127,17 @@ func dropping(path, start string) func(testing.TB, *fixture) {
 var breakages = []breakage{
 	// One document by itself.
 	{name: "json-syntax", base: "coordinator-workers", stale: replacing(writerPath, `"id": "writer",`, `"id": "writer"`)},
-	{name: "json-syntax-trailing", base: "minimal", stale: func(t testing.TB, f *fixture) {
+	{name: "json-syntax-trailing", base: "minimal", stale: func(_ testing.TB, f *fixture) {
 		f.put("build-profiles/default.json", string(f.texts["build-profiles/default.json"])+"{}\n")
 	}},
-	{name: "json-encoding", base: "minimal", stale: func(t testing.TB, f *fixture) {
+	{name: "json-encoding", base: "minimal", stale: func(_ testing.TB, f *fixture) {
 		f.put("agents/assistant.json", "\ufeff"+string(f.texts["agents/assistant.json"]))
 	}},
 	{name: "json-encoding-surrogate", base: "minimal", stale: replacing("agents/assistant.json", "Answers questions", `Answers \ud83d questions`)},
 	{name: "json-duplicate-name", base: "minimal", stale: inserting("agents/assistant.json", `"description"`, `"i\u0064": "assistant", `)},
 	{name: "json-number", base: "minimal", alter: replacing(profilePath, "1767225600", "1767225600.0")},
 	{name: "json-limit", base: "minimal", stale: inserting("agents/assistant.json", `"description"`, `"extensions": `+strings.Repeat("[", 100)+strings.Repeat("]", 100)+", ")},
-	{name: "json-unknown-member", base: "minimal", alter: inserting("agents/assistant.json", `"description"`, `"descripton": "", `)},
+	{name: "json-unknown-member", base: "minimal", alter: inserting("agents/assistant.json", `"description"`, `"note": "", `)},
 	{name: "json-missing-member", base: "minimal", alter: replacing("agents/assistant.json", `"protocol": "openai-chat",`, "")},
 	{name: "json-type", base: "minimal", alter: replacing("agents/assistant.json", `"model": "example-large"`, `"model": null`)},
 	{name: "json-value", base: "minimal", alter: replacing(manifestPath, `"name": "minimal"`, `"name": "Minimal Suite"`)},
@@ -155,7 +156,7 @@ var breakages = []breakage{
 	{name: "remote-declaration-header", base: "remote-mcp", alter: replacing(searchPath, `"Authorization"`, `"Mcp-Session-Id"`)},
 	{name: "variant-declaration", base: "azure-cli", alter: replacing(azurePath, `"--output=json"`, `"--output=${FORMAT}"`)},
 	{name: "inventory-shape", base: "azure-cli", alter: replacing(azurePath, `"linkTarget": "python3.12"`, `"linkTarget": "python3.12", "digest": "`+noDigest+`"`)},
-	{name: "inventory-mode", base: "opa", alter: func(t testing.TB, f *fixture) {
+	{name: "inventory-mode", base: "opa", alter: func(_ testing.TB, f *fixture) {
 		f.put("tool-providers/opa/1.0.0/tool-provider.json", strings.Replace(string(f.texts["tool-providers/opa/1.0.0/tool-provider.json"]), "493", "511", 1))
 	}},
 	{name: "environment-injection", base: "azure-cli", alter: replacing(azurePath, `"AZURE_CONFIG_DIR"`, `"LD_PRELOAD"`)},
@@ -183,7 +184,7 @@ var breakages = []breakage{
 	{name: "graph-missing-instructions", base: "minimal", stale: removing("instructions/assistant.md")},
 	{name: "graph-missing-schema", base: "remote-mcp", stale: removing("tool-providers/search/1.0.0/schemas/search.output.json")},
 	{name: "graph-missing-directory", base: "minimal", alter: replacing("agents/assistant.json", `"path": "instructions/assistant.md"`, `"path": "instructions"`)},
-	{name: "graph-missing-symlink", base: "minimal", stale: func(t testing.TB, f *fixture) {
+	{name: "graph-missing-symlink", base: "minimal", stale: func(_ testing.TB, f *fixture) {
 		f.remove("instructions/assistant.md")
 		f.link("instructions/assistant.md", content.Symlink, "../agents/assistant.json")
 	}},
@@ -213,7 +214,7 @@ var breakages = []breakage{
 		replacing(writerPath, `"version": "1.0.0"`, `"version": "1.1.0"`),
 		replacing(writerAMD64, `"version": "1.0.0"`, `"version": "1.1.0"`),
 		replacing("compositions/writer-linux-arm64.json", `"version": "1.0.0"`, `"version": "1.1.0"`))},
-	{name: "graph-unknown-profile", base: "minimal", alter: replacing("compositions/assistant-linux-amd64.json", `"buildProfile": "default"`, `"buildProfile": "defualt"`)},
+	{name: "graph-unknown-profile", base: "minimal", alter: replacing("compositions/assistant-linux-amd64.json", `"buildProfile": "default"`, `"buildProfile": "defalt"`)},
 	{name: "graph-unknown-agent", base: "minimal", alter: func(t testing.TB, f *fixture) {
 		text := strings.ReplaceAll(string(f.texts["compositions/assistant-linux-amd64.json"]), "assistant", "asistant")
 		f.put("compositions/other.json", text)
@@ -236,8 +237,11 @@ var breakages = []breakage{
 	{name: "capability-reserved", base: "remote-mcp", alter: replacing(manifestPath, `"capabilities": []`, `"capabilities": ["remote-mcp"]`)},
 
 	// Compositions and build profiles.
-	{name: "composition-missing", base: "coordinator-workers", alter: all(
-		dropping(manifestPath, "{\n      \"agent\": \"reviewer\""), dropping(manifestPath, "{\n      \"agent\": \"reviewer\""))},
+	{name: "composition-missing", base: "coordinator-workers", alter: func(t testing.TB, f *fixture) {
+		for range suite.Platforms() {
+			dropping(manifestPath, "{\n      \"agent\": \"reviewer\"")(t, f)
+		}
+	}},
 	{name: "composition-order", base: "kubernetes", alter: func(t testing.TB, f *fixture) { composeBoth(t, f, true) }},
 	{name: "composition-order-repeated", base: "opa", alter: doubling("compositions/writer-linux-amd64.json", "{\n      \"id\": \"opa\"")},
 	{name: "composition-ambient", base: "coordinator-workers", alter: dropping(writerPath, "{\n      \"id\": \"datetime\"")},
@@ -256,14 +260,14 @@ var breakages = []breakage{
 	{name: "composition-profile", base: "coordinator-workers", alter: dropping(profilePath, "{\n      \"platform\": {\"os\": \"linux\", \"architecture\": \"arm64\"},\n      \"imageRef\": \"registry.example/agentsuite/harness")},
 	{name: "composition-remote", base: "remote-mcp", alter: replacing("agents/researcher.json",
 		`"toolProviders": []`, `"toolProviders": [{"id": "search", "version": "1.0.0", "executionMode": "shared-sandbox"}]`)},
-	{name: "composition-collision", base: "kubernetes", alter: func(t testing.TB, f *fixture) {
+	{name: "composition-collision", base: "kubernetes", alter: func(_ testing.TB, f *fixture) {
 		f.replaceAll(gitopsPath, "/opt/agentsuite/tool-providers/gitops/2.0.0-rc.1", "/opt/agentsuite/tool-providers/kubernetes/1.31.0")
 		for _, a := range []string{"amd64", "arm64"} {
 			f.put("tool-providers/gitops/2.0.0-rc.1/linux-"+a+"/bin/kubectl", "another kubectl\n")
 		}
 		f.listPayload(gitopsPath, "kubectl", "another kubectl\n")
 	}},
-	{name: "composition-collision-below", base: "kubernetes", alter: func(t testing.TB, f *fixture) {
+	{name: "composition-collision-below", base: "kubernetes", alter: func(_ testing.TB, f *fixture) {
 		f.replaceAll(gitopsPath, "/opt/agentsuite/tool-providers/gitops/2.0.0-rc.1", "/opt/agentsuite/tool-providers/kubernetes/1.31.0/bin/kubectl")
 	}},
 	{name: "provider-composition-manifest", base: "opa", alter: zeroing("tool-provider-compositions/opa-linux-amd64.json", `"manifestDigest"`)},
@@ -313,7 +317,7 @@ var breakages = []breakage{
 	{name: "provider-entrypoint-unlisted", base: "opa", alter: replacing("tool-providers/opa/1.0.0/tool-provider.json", "bin/opa-mcp\",\n      \"searchPath\"", "bin/opa-mpc\",\n      \"searchPath\"")},
 	{name: "provider-entrypoint-link", base: "azure-cli", alter: replacing(azurePath, `"entrypoint": "/opt/azure-cli/bin/azure-mcp"`, `"entrypoint": "/opt/azure-cli/bin/python3"`)},
 	{name: "provider-entrypoint-mode", base: "azure-cli", alter: replacing(azurePath, `"entrypoint": "/opt/azure-cli/bin/azure-mcp"`, `"entrypoint": "/opt/azure-cli/share/ca-certificates/root.pem"`)},
-	{name: "provider-environment", base: "kubernetes", alter: func(t testing.TB, f *fixture) {
+	{name: "provider-environment", base: "kubernetes", alter: func(_ testing.TB, f *fixture) {
 		f.put(kubernetesPath, strings.Replace(string(f.texts[kubernetesPath]), `"KUBE_NAMESPACE"`, `"KUBECONFIG"`, 1))
 	}},
 	{name: "provider-headers", base: "remote-mcp", alter: inserting(searchPath, "{\n        \"name\": \"Authorization\"", `{"name": "authorization", "secretRef": {"name": "other", "key": "token"}}, `)},
@@ -326,7 +330,7 @@ var breakages = []breakage{
 	}},
 	{name: "dependency-platform", base: "kubernetes", alter: dropping(kubernetesPath, "{\n      \"platform\": {\"os\": \"linux\", \"architecture\": \"arm64\"}")},
 	{name: "dependency-digest", base: "kubernetes", alter: zeroing(gitopsPath, `"id": "kubernetes"`)},
-	{name: "dependency-cycle", base: "kubernetes", alter: func(t testing.TB, f *fixture) {
+	{name: "dependency-cycle", base: "kubernetes", alter: func(_ testing.TB, f *fixture) {
 		f.replaceAll(kubernetesPath, "      \"runtime\"", `      "dependencies": [{"id": "gitops", "version": "2.0.0-rc.1", "variantDigest": "`+noDigest+`"}],
       "runtime"`)
 	}},
@@ -335,13 +339,13 @@ var breakages = []breakage{
 	{name: "payload-missing", base: "azure-cli", stale: removing("tool-providers/azure-cli/2.60.0/linux-amd64/bin/az")},
 	{name: "payload-missing-all", base: "opa", alter: replacing("tool-providers/opa/1.0.0/tool-provider.json", `1.0.0/linux-amd64"`, `1.0.0/linux-x64"`)},
 	{name: "payload-unlisted", base: "azure-cli", stale: putting("tool-providers/azure-cli/2.60.0/linux-amd64/bin/kubectl", "nobody knows it\n")},
-	{name: "payload-difference-mode", base: "azure-cli", stale: func(t testing.TB, f *fixture) {
+	{name: "payload-difference-mode", base: "azure-cli", stale: func(_ testing.TB, f *fixture) {
 		f.chmod("tool-providers/azure-cli/2.60.0/linux-amd64/share/ca-certificates/root.pem", 0o755)
 	}},
-	{name: "payload-difference-target", base: "azure-cli", stale: func(t testing.TB, f *fixture) {
+	{name: "payload-difference-target", base: "azure-cli", stale: func(_ testing.TB, f *fixture) {
 		f.link("tool-providers/azure-cli/2.60.0/linux-amd64/bin/python3", content.Symlink, "az")
 	}},
-	{name: "payload-difference-type", base: "azure-cli", stale: func(t testing.TB, f *fixture) {
+	{name: "payload-difference-type", base: "azure-cli", stale: func(_ testing.TB, f *fixture) {
 		f.remove("tool-providers/azure-cli/2.60.0/linux-amd64/bin/az")
 		f.link("tool-providers/azure-cli/2.60.0/linux-amd64/bin/az", content.Symlink, "python3")
 	}},
@@ -389,7 +393,7 @@ var breakages = []breakage{
 	{name: "secret-literal-description", base: "minimal", alter: replacing("agents/assistant.json", "from what it knows", "at https://reader:"+"hunter2@docs.example/")},
 
 	// Content.
-	{name: "path-symlink", base: "minimal", stale: func(t testing.TB, f *fixture) {
+	{name: "path-symlink", base: "minimal", stale: func(_ testing.TB, f *fixture) {
 		f.link("metadata/passwords", content.Symlink, "../../etc/passwd")
 	}},
 	{name: "build-file", base: "minimal", stale: putting("Dockerfile", "# syntax=registry.example/agentsuite-llb@"+noDigest+"\nRUN true\n")},

@@ -16,7 +16,7 @@ import (
 //
 // A bundle is written as "a /opt/a b c: bin/x=1 lib/ link>target", which is the provider a, installed
 // at /opt/a, with the dependencies b and c, a file whose bytes are "1", a directory and a symlink.
-func collisionValidation(t *testing.T, bundles []string, compositions ...string) *validation {
+func collisionValidation(bundles []string, compositions ...string) *validation {
 	v := newValidation(&content.Index{}, content.DefaultLimits())
 	platform := Platforms()[0]
 	v.catalog = &node[Catalog]{}
@@ -90,7 +90,7 @@ func TestCollisions(t *testing.T) {
 		{"two of three that differ", []string{"a /opt: x=1", "b /opt: x=2", "c /opt: x=2"}, []string{"b c", "c a"}, []string{"c.json /opt/x a@1.0.0 1.json"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := collisionValidation(t, tc.bundles, tc.compositions...)
+			v := collisionValidation(tc.bundles, tc.compositions...)
 			require.NoError(t, v.checkCollisions(t.Context()))
 			v.found.limit()
 			var got []string
@@ -123,11 +123,11 @@ func TestCollisionsOfManyVersions(t *testing.T) {
 		bundles = append(bundles, b.String())
 		compositions = append(compositions, fmt.Sprintf("p%03d", i))
 	}
-	v := collisionValidation(t, bundles, compositions...)
+	v := collisionValidation(bundles, compositions...)
 	require.NoError(t, v.checkCollisions(t.Context()))
 	require.Empty(t, v.found.problems)
 
-	v = collisionValidation(t, bundles, append(compositions, "p007 p100")...)
+	v = collisionValidation(bundles, append(compositions, "p007 p100")...)
 	require.NoError(t, v.checkCollisions(t.Context()))
 	require.Len(t, v.found.problems, files)
 }

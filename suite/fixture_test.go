@@ -135,11 +135,11 @@ func (f *fixture) remove(path string) {
 }
 
 // replace changes a text that must occur exactly once in a file.
-func (f *fixture) replace(t testing.TB, path, old, new string) {
+func (f *fixture) replace(t testing.TB, path, old, now string) {
 	text, ok := f.texts[path]
 	require.True(t, ok, "%s does not exist", path)
 	require.Equal(t, 1, bytes.Count(text, []byte(old)), "%q in %s", old, path)
-	f.put(path, strings.Replace(string(text), old, new, 1))
+	f.put(path, strings.Replace(string(text), old, now, 1))
 }
 
 // insert puts a text in front of the first occurrence of another.
@@ -151,8 +151,8 @@ func (f *fixture) insert(t testing.TB, path, before, text string) {
 }
 
 // replaceAll changes every occurrence of a text in a file.
-func (f *fixture) replaceAll(path, old, new string) {
-	f.put(path, strings.ReplaceAll(string(f.texts[path]), old, new))
+func (f *fixture) replaceAll(path, old, now string) {
+	f.put(path, strings.ReplaceAll(string(f.texts[path]), old, now))
 }
 
 // listPayload adds a file of a payload's bin directory to the inventory of every variant.

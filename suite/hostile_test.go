@@ -51,7 +51,7 @@ func TestHostileSuites(t *testing.T) {
 			c := element(t, f, manifestPath, "{\n      \"agent\"")
 			f.replace(t, manifestPath, c, c+","+repeated(many/2, `{"agent": "asistant-%d", "platform": {"os": "linux", "architecture": "arm64"}, "path": "compositions/assistant-linux-amd64.json", "digest": "`+noDigest+`"}`))
 		}},
-		{"an inventory of files that are not there", "opa", func(t testing.TB, f *fixture) {
+		{"an inventory of files that are not there", "opa", func(_ testing.TB, f *fixture) {
 			f.replaceAll("tool-providers/opa/1.0.0/tool-provider.json", `"files": [`, `"files": [`+repeated(12_000, `{"path": "f%d", "type": "file", "mode": 420, "uid": 0, "gid": 0, "size": 1, "digest": "`+noDigest+`"}`)+",")
 		}},
 		{"an image for one platform over and over", "coordinator-workers", func(t testing.TB, f *fixture) {

@@ -84,7 +84,7 @@ func (d *document) place(pointer string) problem.Place {
 		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
 		v, ok = tree.Lookup(pointer)
 	}
-	offset := int(v.Offset)
+	offset := v.Offset
 	place.Line = sort.SearchInts(d.lines, offset+1)
 	place.Column = offset - d.lines[place.Line-1] + 1
 	return place

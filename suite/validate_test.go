@@ -210,14 +210,14 @@ func TestAccepted(t *testing.T) {
 				f.put("tool-providers/kubernetes/1.31.0/linux-"+a+"/bin/LICENSE", "the same\n")
 			}
 		}},
-		{"a hardlink in an archive", "opa", func(t testing.TB, f *fixture) {
+		{"a hardlink in an archive", "opa", func(_ testing.TB, f *fixture) {
 			root := "tool-providers/opa/1.0.0/linux-amd64/bin/"
 			f.link(root+"rego", content.Hardlink, root+"opa")
 			f.chmod(root+"rego", 0o755)
 			f.replaceAll("tool-providers/opa/1.0.0/tool-provider.json", `"files": [`, `"files": [
         {"path": "bin/rego", "type": "hardlink", "mode": 493, "uid": 0, "gid": 0, "linkTarget": "`+root+`opa"},`)
 		}},
-		{"a listed directory, and a symlink to a directory", "opa", func(t testing.TB, f *fixture) {
+		{"a listed directory, and a symlink to a directory", "opa", func(_ testing.TB, f *fixture) {
 			root := "tool-providers/opa/1.0.0/linux-amd64/"
 			f.link(root+"sbin", content.Symlink, "./bin/../bin")
 			f.chmod(root+"bin", 0o777)

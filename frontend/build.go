@@ -12,6 +12,7 @@ import (
 	"github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/agentsuite/agentsuite-llb/image"
 	agentllb "github.com/agentsuite/agentsuite-llb/llb"
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -33,7 +34,7 @@ type build struct {
 	docker      *dockerui.Client
 	solver      solver
 	options     options
-	contexts    []namedContext
+	contexts    []image.Context
 	executable  agentllb.Executable
 	constraints []llb.ConstraintsOpt
 }

@@ -68,7 +68,7 @@ func TestNamedContextsAreOnlyImages(t *testing.T) {
 		"target": "clock", "context:base": "oci-layout://store",
 	})
 	require.Len(t, found, 1)
-	require.Equal(t, "docker.io/library/base", found[0].repository)
+	require.Equal(t, "base", found[0].Name)
 }
 
 func TestUnusedContexts(t *testing.T) {
@@ -80,5 +80,5 @@ func TestUnusedContexts(t *testing.T) {
 		"context:registry.example:5000/agent/base":  "oci-layout://store",
 	}), graph)
 	require.Len(t, unused, 1)
-	require.Equal(t, "registry.example:5000/agent/base", unused[0].name)
+	require.Equal(t, "registry.example:5000/agent/base", unused[0].Name)
 }

@@ -76,7 +76,7 @@ func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage
 		// The daemon's error goes along as text: wrapped, its status would replace ours on the way out.
 		return nil, problem.AsError([]problem.Problem{problem.New(problem.ImageUnreachable, at,
 			"the %s %s cannot be fetched from %s; make it available there, or say where it lies with --build-context %s=oci-layout://DIR (%v)",
-			name, pin.Image.Digest, where(location), repository(pin), err)})
+			name, pin.Image.Digest, where(location), image.Repository(pin), err)})
 	}
 	if dgst != pin.Image.Digest {
 		return nil, problem.AsError([]problem.Problem{problem.New(problem.ImageDigest, at,

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/moby/buildkit/client/llb"
 	"github.com/opencontainers/go-digest"
@@ -36,27 +37,43 @@ func (b *build) openSource(ctx context.Context) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the build context: %w", err)
 	}
-	s := &source{
-		opened:  b.executable.Open(*main, b.constraints...),
-		allowed: []llb.State{*main, b.executable.State},
+	s := &source{allowed: []llb.State{*main, b.executable.State}}
+	if err := b.readIndex(ctx, s, b.executable.Open(*main, b.constraints...)); err != nil {
+		return nil, err
 	}
-	def, err := b.solver.define(ctx, s.opened)
+	changed, err := b.modesChanged(ctx, *main, s)
 	if err != nil {
 		return nil, err
 	}
-	if s.vertex, err = def.Head(); err != nil {
-		return nil, err
-	}
-	ref, err := b.solver.evaluate(ctx, s.opened, s.allowed)
-	if err != nil {
-		return nil, fmt.Errorf("reading the suite in the build context: %w", err)
-	}
-	if s.index, err = content.Decode(newRefReader(ctx, ref, tool.IndexFile)); err != nil {
-		return nil, fmt.Errorf("reading the suite's index: %w", err)
+	if changed {
+		again := b.executable.Open(*main, append(slices.Clip(b.constraints), llb.IgnoreCache)...)
+		if err := b.readIndex(ctx, s, again); err != nil {
+			return nil, err
+		}
 	}
 	s.content = agentllb.NewContent(s.index, *main, s.opened)
 	s.graph, s.report, err = suite.Validate(ctx, s.index, content.DefaultLimits())
 	return s, err
+}
+
+// readIndex runs the open tool and reads the index that it made.
+func (b *build) readIndex(ctx context.Context, s *source, opened llb.State) error {
+	def, err := b.solver.define(ctx, opened)
+	if err != nil {
+		return err
+	}
+	if s.vertex, err = def.Head(); err != nil {
+		return err
+	}
+	ref, err := b.solver.evaluate(ctx, opened, s.allowed)
+	if err != nil {
+		return fmt.Errorf("reading the suite in the build context: %w", err)
+	}
+	if s.index, err = content.Decode(newRefReader(ctx, ref, tool.IndexFile)); err != nil {
+		return fmt.Errorf("reading the suite's index: %w", err)
+	}
+	s.opened = opened
+	return nil
 }
 
 // checkDigest compares the suite's digest with the one that the build expects.

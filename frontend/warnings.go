@@ -31,7 +31,7 @@ func (b *build) buildWarnings(s *source) []problem.Warning {
 	warnings := b.syntaxWarnings()
 	for _, context := range unusedContexts(b.contexts, s.graph) {
 		warnings = append(warnings, problem.NewWarning(problem.UnusedContext, problem.Place{},
-			"build context %s names none of the images that the suite pins; it is not used", context.name))
+			"build context %s names none of the images that the suite pins; it is not used", context.Name))
 	}
 	switch {
 	case !b.options.merge:

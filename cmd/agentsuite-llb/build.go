@@ -15,7 +15,6 @@ import (
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/plugins/content/local"
-	"github.com/distribution/reference"
 	dockerconfig "github.com/docker/cli/cli/config"
 	"github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/identity"
@@ -29,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agentsuite/agentsuite-llb/frontend"
+	"github.com/agentsuite/agentsuite-llb/image"
 )
 
 // buildOptions are the flags of build, spelt as buildx spells them.
@@ -66,7 +66,11 @@ built to standard output.`,
   agentsuite-llb build --build-context registry.example/base=oci-layout://base -o type=oci,dest=image.tar .`,
 		Args: oneArgument("the directory of a suite"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return build(cmd.Context(), s, args[0], opts)
+			contexts, err := parseContexts(cmd, opts.contexts)
+			if err != nil {
+				return err
+			}
+			return build(cmd.Context(), s, args[0], opts, contexts)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,8 +93,8 @@ built to standard output.`,
 	return cmd
 }
 
-func build(ctx context.Context, s *streams, path string, opts buildOptions) error {
-	request, err := newBuildRequest(path, opts)
+func build(ctx context.Context, s *streams, path string, opts buildOptions, contexts []image.Context) error {
+	request, err := newBuildRequest(path, opts, contexts)
 	if err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ type buildRequest struct {
 	files    []*outputFile
 }
 
-func newBuildRequest(path string, opts buildOptions) (*buildRequest, error) {
+func newBuildRequest(path string, opts buildOptions, contexts []image.Context) (*buildRequest, error) {
 	main, err := fsutil.NewFS(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no directory that can be built from: %w", path, err)
@@ -176,7 +180,7 @@ func newBuildRequest(path string, opts buildOptions) (*buildRequest, error) {
 	} else if r.options.LocalMounts[frontend.LocalExecutable], err = ownBinary(); err != nil {
 		return nil, err
 	}
-	if err := r.setAttributes(opts); err != nil {
+	if err := r.setAttributes(opts, contexts); err != nil {
 		return nil, err
 	}
 	if err := r.setOutputs(opts); err != nil {
@@ -186,7 +190,7 @@ func newBuildRequest(path string, opts buildOptions) (*buildRequest, error) {
 	return r, nil
 }
 
-func (r *buildRequest) setAttributes(opts buildOptions) error {
+func (r *buildRequest) setAttributes(opts buildOptions, contexts []image.Context) error {
 	attrs := r.options.FrontendAttrs
 	if opts.target != "" {
 		attrs["target"] = opts.target
@@ -210,7 +214,7 @@ func (r *buildRequest) setAttributes(opts buildOptions) error {
 		kind, rest, _ := strings.Cut(strings.TrimPrefix(attest, "type="), ",")
 		attrs["attest:"+kind] = rest
 	}
-	for _, context := range opts.contexts {
+	for _, context := range contexts {
 		if err := r.addContext(context); err != nil {
 			return err
 		}
@@ -219,28 +223,18 @@ func (r *buildRequest) setAttributes(opts buildOptions) error {
 }
 
 // addContext adds a named context, in the form in which buildx hands one to a frontend.
-func (r *buildRequest) addContext(flag string) error {
-	name, value, ok := strings.Cut(flag, "=")
-	if name == "" || !ok {
-		return fmt.Errorf("--build-context %q is not REPOSITORY=oci-layout://DIR or REPOSITORY=docker-image://REPOSITORY", flag)
+func (r *buildRequest) addContext(context image.Context) error {
+	place := context.Scheme + "://" + context.Value
+	if context.Scheme == image.ContextLayout {
+		store, err := local.NewStore(context.Value)
+		if err != nil {
+			return fmt.Errorf("build context %s: %w", context.Name, err)
+		}
+		id := identity.NewID()
+		r.options.OCIStores[id] = store
+		place = context.Scheme + "://" + id
 	}
-	named, err := reference.ParseNormalizedNamed(name)
-	if err != nil {
-		return fmt.Errorf("--build-context %s: the name of a pinned image is expected before the first =: %w", flag, err)
-	}
-	key := "context:" + strings.TrimSuffix(reference.FamiliarString(named), ":latest")
-	dir, layout := strings.CutPrefix(value, "oci-layout://")
-	if !layout {
-		r.options.FrontendAttrs[key] = value
-		return nil
-	}
-	store, err := local.NewStore(dir)
-	if err != nil {
-		return fmt.Errorf("--build-context %s: %w", flag, err)
-	}
-	id := identity.NewID()
-	r.options.OCIStores[id] = store
-	r.options.FrontendAttrs[key] = "oci-layout://" + id
+	r.options.FrontendAttrs["context:"+context.Key()] = place
 	return nil
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/distribution/reference"
 	"github.com/moby/buildkit/client/llb"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/agentsuite/agentsuite-llb/frontend"
+	"github.com/agentsuite/agentsuite-llb/image"
 	agentllb "github.com/agentsuite/agentsuite-llb/llb"
 	"github.com/agentsuite/agentsuite-llb/llb/tool"
 	"github.com/agentsuite/agentsuite-llb/suite"
@@ -108,16 +108,16 @@ func (p planner) define(ctx context.Context, plan planned, executable agentllb.E
 // state is a pinned image where it lies for a builder.
 func (p planner) state(pin suite.BaseImage) (llb.State, error) {
 	location := agentllb.Pinned(pin)
-	place := p.locate(pin)
-	if dir, ok := strings.CutPrefix(place, ociLayoutScheme); ok {
-		return location.InLayout(place, dir, "").State(), nil
-	}
-	if repository, ok := strings.CutPrefix(place, registryScheme); ok {
-		named, err := reference.ParseNormalizedNamed(repository)
+	switch context := image.FindContext(p.contexts, pin); {
+	case context == nil:
+	case context.Scheme == image.ContextLayout:
+		location = location.InLayout(context.Name, context.Value, "")
+	default:
+		named, err := reference.ParseNormalizedNamed(context.Value)
 		if err != nil {
 			return llb.State{}, err
 		}
-		if location, err = location.InRepository(place, named); err != nil {
+		if location, err = location.InRepository(context.Name, named); err != nil {
 			return llb.State{}, err
 		}
 	}

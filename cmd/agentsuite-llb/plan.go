@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
 	"github.com/agentsuite/agentsuite-llb/image"
@@ -91,7 +90,7 @@ type planned struct {
 
 // planner plans images without a daemon.
 type planner struct {
-	contexts []imageContext
+	contexts []image.Context
 	labels   map[string]string
 }
 
@@ -212,50 +211,24 @@ func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (_ 
 	return image.Source{Pin: pin, Config: pinned.Config}, rootfs.Scan, nil
 }
 
-// imageContext is one --build-context: where the images of a repository lie, never which they are.
-type imageContext struct {
-	repository string
-	// digest narrows it down to one image when the name has one.
-	digest digest.Digest
-	// value is the place, scheme included.
-	value string
-}
-
 // locate returns where a pinned image is read; nothing for its own registry.
 func (p planner) locate(pin suite.BaseImage) string {
-	repository, _, _ := strings.Cut(pin.ImageRef, "@")
-	at := -1
-	for i, c := range p.contexts {
-		if c.repository == repository && (c.digest == pin.Image.Digest || c.digest == "" && at < 0) {
-			at = i
-		}
-	}
-	if at < 0 {
+	context := image.FindContext(p.contexts, pin)
+	if context == nil {
 		return ""
 	}
-	return p.contexts[at].value
+	return context.Scheme + "://" + context.Value
 }
 
-// The schemes of addresses of images, as in the contexts of docker buildx: an OCI layout directory, and a
-// registry.
-const (
-	ociLayoutScheme = "oci-layout://"
-	registryScheme  = "docker-image://"
-)
-
-func parseContexts(cmd *cobra.Command, flags []string) ([]imageContext, error) {
-	var contexts []imageContext
+func parseContexts(cmd *cobra.Command, flags []string) ([]image.Context, error) {
+	var contexts []image.Context
 	for _, flag := range flags {
-		name, value, _ := strings.Cut(flag, "=")
-		layout, registry := strings.HasPrefix(value, ociLayoutScheme), strings.HasPrefix(value, registryScheme)
-		if name == "" || !layout && !registry {
+		name, place, _ := strings.Cut(flag, "=")
+		context, err := image.ParseContext(name, place)
+		if err != nil || context.Scheme != image.ContextLayout && context.Scheme != image.ContextRepository {
 			return nil, misuse(cmd, "--build-context %s is neither REPOSITORY=oci-layout://DIR nor REPOSITORY=docker-image://REPOSITORY", problem.Quoted(flag))
 		}
-		repository, rest, _ := strings.Cut(name, "@")
-		if i := strings.LastIndexByte(repository, ':'); i > strings.LastIndexByte(repository, '/') {
-			repository = repository[:i]
-		}
-		contexts = append(contexts, imageContext{repository: repository, digest: digest.Digest(rest), value: value})
+		contexts = append(contexts, context)
 	}
 	return contexts, nil
 }

@@ -47,7 +47,7 @@ func layout(t *testing.T, config dockerspec.DockerOCIImageConfig, entries ...oci
 	for _, platform := range suite.Platforms() {
 		l.Index.Manifests = append(l.Index.Manifests, l.Image(t, platform, dockerspec.DockerOCIImage{Config: config}, ocitest.NewLayer(t, entries...)))
 	}
-	return ociLayoutScheme + l.WriteDir(t)
+	return image.ContextLayout + "://" + l.WriteDir(t)
 }
 
 func TestSealPinsToALayout(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
@@ -109,7 +110,7 @@ func newSealJSON(result *seal.Result) sealJSON {
 // parsePin reads REPO=oci-layout://DIR.
 func parsePin(cmd *cobra.Command, text string) (seal.Pin, error) {
 	repository, address, ok := strings.Cut(text, "=")
-	if !ok || repository == "" || !strings.HasPrefix(address, ociLayoutScheme) {
+	if !ok || repository == "" || !strings.HasPrefix(address, image.ContextLayout+"://") {
 		return seal.Pin{}, misuse(cmd, "--pin %s is not of the form REPO=oci-layout://DIR, as in registry.example/base=oci-layout://build/base", problem.Quoted(text))
 	}
 	return seal.Pin{

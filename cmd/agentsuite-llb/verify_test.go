@@ -66,8 +66,10 @@ func buildByHand(t *testing.T, dir string, contexts []string, target string) str
 	t.Helper()
 	var p planner
 	for _, place := range []string{contexts[1], contexts[3]} {
-		repository, value, _ := strings.Cut(place, "=")
-		p.contexts = append(p.contexts, imageContext{repository: repository, value: value})
+		name, value, _ := strings.Cut(place, "=")
+		context, err := image.ParseContext(name, value)
+		require.NoError(t, err)
+		p.contexts = append(p.contexts, context)
 	}
 	plans, err := p.plans(t.Context(), &streams{}, dir, target, nil)
 	require.NoError(t, err)
@@ -145,7 +147,7 @@ func TestVerifyAgainstASuite(t *testing.T) {
 
 func TestVerifyWhatCannotBeRead(t *testing.T) {
 	address := layout(t, dockerspec.DockerOCIImageConfig{}, ocitest.File("etc/passwd", 0o644, ""))
-	dir := strings.TrimPrefix(address, ociLayoutScheme)
+	dir := strings.TrimPrefix(address, image.ContextLayout+"://")
 
 	t.Run("a truncated blob", func(t *testing.T) {
 		broken := t.TempDir()

@@ -160,6 +160,7 @@ func (t *layoutTar) name(hdr *tar.Header) (name string, skip bool, err error) {
 	if t.seen[name] && hdr.Typeflag != tar.TypeDir {
 		return "", true, t.report(problem.PathDuplicate, name, "the path occurs twice; expected every path once")
 	}
+	name = strings.Clone(name) // it may be a small part of a large header
 	t.seen[name] = true
 	return name, false, nil
 }
@@ -182,20 +183,21 @@ func wrongType(hdr *tar.Header) string {
 
 // openTar makes a layout of a tar file, for which it only reads the headers. There is no layout if the
 // archive cannot be read to its end.
-func openTar(ctx context.Context, file *os.File, r reading) (*stored, []problem.Problem, error) {
+func openTar(ctx context.Context, file io.ReaderAt, size int64, r reading) (*stored, []problem.Problem, error) {
 	type part struct {
 		offset, size int64
 		wrong        string
 	}
 	parts := map[string]part{}
 	t := &layoutTar{findings: findings{limit: r.limits.Problems}, limits: r.limits, seen: map[string]bool{}}
-	src := &source{ctx: ctx, r: file}
+	whole := seekable{io.NewSectionReader(file, 0, size)}
+	src := &source{ctx: ctx, r: whole}
 	// Given a Seeker, the tar reader seeks over the data.
 	err := t.each(struct {
 		io.Reader
 		io.Seeker
-	}{src, file}, func(name string, hdr *tar.Header, _ io.Reader, wrong string) error {
-		offset, err := file.Seek(0, io.SeekCurrent)
+	}{src, whole}, func(name string, hdr *tar.Header, _ io.Reader, wrong string) error {
+		offset, err := whole.Seek(0, io.SeekCurrent)
 		parts[name] = part{offset, hdr.Size, wrong}
 		return err
 	})
@@ -209,6 +211,17 @@ func openTar(ctx context.Context, file *os.File, r reading) (*stored, []problem.
 		}
 		return io.NopCloser(io.NewSectionReader(file, p.offset, p.size)), p.size, p.wrong, nil
 	}}, t.problems, nil
+}
+
+// seekable does not seek beyond the end of its data, where an archive that states absurd sizes leads.
+type seekable struct{ *io.SectionReader }
+
+func (s seekable) Seek(offset int64, whence int) (int64, error) {
+	at, err := s.SectionReader.Seek(0, io.SeekCurrent)
+	if err == nil && whence == io.SeekCurrent && offset > s.Size()-at {
+		return at, io.ErrUnexpectedEOF
+	}
+	return s.SectionReader.Seek(offset, whence)
 }
 
 // done turns what ended the reading of a layout tar into a problem, or returns it if it is trouble. It

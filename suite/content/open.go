@@ -126,7 +126,7 @@ func (o *opening) path(path string) (err error) {
 	if string(magic) == gzipMagic {
 		return o.archive(file)
 	}
-	layout, problems, err := openTar(o.ctx, file, o.reading)
+	layout, problems, err := openTar(o.ctx, file, stat.Size(), o.reading)
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,8 @@ import (
 	"golang.org/x/text/cases"
 )
 
-const (
-	// pathBytes is the length of a content path (profile).
-	pathBytes = 1024
-	// targetBytes is the length of a symlink's target: what Linux can create.
-	targetBytes = 4095
-)
+// pathBytes is the length of a content path, and of a symlink's target.
+const pathBytes = 1024
 
 var (
 	errPathEmpty     = errors.New("it is empty")
@@ -68,8 +64,8 @@ func checkTarget(link, target string) error {
 	switch {
 	case target == "":
 		return errPathEmpty
-	case len(target) > targetBytes:
-		return errors.New("it is longer than 4,095 bytes")
+	case len(target) > pathBytes:
+		return errPathLong
 	case !utf8.ValidString(target):
 		return errPathUTF8
 	case strings.IndexByte(target, 0) >= 0:

@@ -48,7 +48,7 @@ func place(p string) problem.Place {
 	if len(p) > pathBytes {
 		p = p[:pathBytes]
 	}
-	return problem.Place{Path: p}
+	return problem.Place{Path: strings.Clone(p)}
 }
 
 // tree collects the entries of one content, in whatever order they are read, and holds each, and all
@@ -96,6 +96,8 @@ func (t *tree) add(e Entry, mode uint32) (bool, error) {
 	if err := t.check(e, mode); err != nil {
 		return false, err
 	}
+	// Names in an archive are parts of its headers, which may be a thousand times as long.
+	e.Path, e.LinkTarget = strings.Clone(e.Path), strings.Clone(e.LinkTarget)
 	e.Mode = mode & 0o777
 	if e.Type == Symlink {
 		e.Mode = 0o777

@@ -11,7 +11,15 @@ import (
 // hasCapability tells whether a file carries capabilities. Of all extended attributes of a file on
 // disk they alone would reach an image and change what the file may do there.
 func hasCapability(file *os.File) (bool, error) {
-	n, err := unix.Fgetxattr(int(file.Fd()), "security.capability", nil)
+	// Fd would change the file's mode of blocking, for a call or two more a file.
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	n := 0
+	if failed := conn.Control(func(fd uintptr) { n, err = unix.Fgetxattr(int(fd), "security.capability", nil) }); failed != nil {
+		return false, failed
+	}
 	switch {
 	case err == nil:
 		return n > 0, nil

@@ -103,7 +103,7 @@ func (b *build) outline(ctx context.Context) (*outline.Outline, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := findTarget(s.graph, b.options.target)
+	target, err := s.graph.Target(b.options.target)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +115,6 @@ func (b *build) outline(ctx context.Context) (*outline.Outline, error) {
 			{Name: ArgMerge, Description: "false copies files instead of merging layers", Value: "true"},
 		},
 	}, nil
-}
-
-func findTarget(graph *suite.Graph, name string) (suite.Target, error) {
-	for _, t := range graph.Targets() {
-		if t.Name == name || name == "" && t.Default {
-			return t, nil
-		}
-	}
-	_, err := graph.Select(name, suite.Platforms()[0])
-	return suite.Target{}, err
 }
 
 func describe(t suite.Target) string {

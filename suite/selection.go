@@ -63,6 +63,16 @@ func (g *Graph) Targets() []Target {
 	return targets
 }
 
+// Target finds a target by name; empty means the only agent. The error is an *[UnknownTargetError].
+func (g *Graph) Target(name string) (Target, error) {
+	for _, t := range g.Targets() {
+		if t.Name == name || name == "" && t.Default {
+			return t, nil
+		}
+	}
+	return Target{}, g.unknownTarget(name)
+}
+
 func compareKeys(a, b ProviderKey) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 }

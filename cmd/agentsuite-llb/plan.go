@@ -111,7 +111,11 @@ func (p planner) plans(ctx context.Context, s *streams, path, target string, pla
 		dir = extracted
 	}
 	if len(platforms) == 0 {
-		platforms = targetPlatforms(graph, target)
+		found, err := graph.Target(target)
+		if err != nil {
+			return nil, err
+		}
+		platforms = found.Platforms
 	}
 	var plans []planned
 	for _, platform := range platforms {
@@ -126,17 +130,6 @@ func (p planner) plans(ctx context.Context, s *streams, path, target string, pla
 		plans = append(plans, plan)
 	}
 	return plans, nil
-}
-
-// targetPlatforms returns the platforms that a target can be built for. For a target that does not
-// exist it returns one, so that selecting it says so.
-func targetPlatforms(graph *suite.Graph, target string) []suite.Platform {
-	for _, t := range graph.Targets() {
-		if t.Name == target || target == "" && t.Default {
-			return t.Platforms
-		}
-	}
-	return suite.Platforms()[:1]
 }
 
 func (p planner) plan(ctx context.Context, index *content.Index, dir string, selection *suite.Selection) (planned, error) {

@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -85,7 +84,7 @@ func (d *document) place(pointer string) problem.Place {
 		v, ok = tree.Lookup(pointer)
 	}
 	offset := v.Offset
-	place.Line = sort.SearchInts(d.lines, offset+1)
+	place.Line, _ = slices.BinarySearch(d.lines, offset+1)
 	place.Column = offset - d.lines[place.Line-1] + 1
 	return place
 }

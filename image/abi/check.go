@@ -182,16 +182,16 @@ func (c *checker) checkLoader(b Bundle, p string, file *ELF) {
 		c.report(problem.ABILoader, b, p, "names the loader %s, which is no absolute path", problem.Quoted(file.Loader))
 		return
 	}
-	switch real, e, ok := c.final.resolve(file.Loader); {
+	switch target, e, ok := c.final.resolve(file.Loader); {
 	case !ok:
 		c.report(problem.ABILoader, b, p, "needs the loader %s, which is not in the final filesystem; "+
 			"use a runtime base with that C library or bring it in the bundle", problem.Quoted(file.Loader))
 	case e.Facts == nil || e.Facts.ELF == nil || e.Facts.ELF.Machine != c.Platform.Architecture:
 		c.report(problem.ABILoader, b, p, "needs the loader %s, but /%s is no ELF file for %s",
-			problem.Quoted(file.Loader), real, c.Platform.Architecture)
+			problem.Quoted(file.Loader), target, c.Platform.Architecture)
 	case e.Mode&0o111 == 0:
 		c.report(problem.ABILoader, b, p, "needs the loader %s, but /%s has mode %04o and cannot be executed",
-			problem.Quoted(file.Loader), real, e.Mode&0o7777)
+			problem.Quoted(file.Loader), target, e.Mode&0o7777)
 	}
 }
 

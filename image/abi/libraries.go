@@ -81,8 +81,8 @@ func (c *checker) lend(lent map[string]bool, p *process) {
 func (c *checker) load(b Bundle, root *object) *process {
 	p := &process{bundle: b, root: root, loaded: map[string]*object{}, order: []*object{root}}
 	byPath := map[string]*object{}
-	if real, _, ok := c.final.resolve(root.path); ok {
-		byPath[real] = root
+	if target, _, ok := c.final.resolve(root.path); ok {
+		byPath[target] = root
 	}
 	if root.file.Soname != "" {
 		p.loaded[root.file.Soname] = root
@@ -105,11 +105,11 @@ func (c *checker) load(b Bundle, root *object) *process {
 				p.missing = append(p.missing, need{by: by, name: name, looked: looked})
 				continue
 			}
-			real, _, _ := c.final.resolve(found.path)
-			if known := byPath[real]; known != nil {
+			target, _, _ := c.final.resolve(found.path)
+			if known := byPath[target]; known != nil {
 				found = known
 			} else {
-				byPath[real] = found
+				byPath[target] = found
 				p.order = append(p.order, found)
 			}
 			p.loaded[name] = found
@@ -297,8 +297,8 @@ func (c *checker) expand(p string, o *object) []string {
 // kernel says so, of a library where the loader found it.
 func (c *checker) origin(o *object) string {
 	if o.parent == nil {
-		if real, _, ok := c.final.resolve(o.path); ok {
-			return path.Dir("/" + real)
+		if target, _, ok := c.final.resolve(o.path); ok {
+			return path.Dir("/" + target)
 		}
 	}
 	return path.Dir(o.path)

@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,56 @@ func TestNativePrograms(t *testing.T) {
 	}
 }
 
+// TestNativeMusl links a program against a C library that is musl's by its names, and checks it against
+// a filesystem that holds that library in musl's places. It needs no musl, since nothing runs.
+func TestNativeMusl(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc")
+	}
+	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	libc, loader := "libc.musl-"+machine+".so.1", "ld-musl-"+machine+".so.1"
+	n := native{t, t.TempDir()}
+	n.write("libc.c", "int puts(const char *s) { return !s; }\n")
+	n.write("own.c", "int puts(const char *s);\nint own(void) { return puts(\"own\"); }\n")
+	n.write("main.c", "int own(void);\nint puts(const char *s);\nvoid _start(void) { own(); puts(0); for (;;); }\n")
+	n.gcc("-nostdlib", "-shared", "-fPIC", "-Wl,-soname,"+libc, "-o", libc, "libc.c")
+	n.gcc("-nostdlib", "-shared", "-fPIC", "-Wl,-soname,libown.so", "-o", "libown.so", "own.c", libc)
+	n.gcc("-nostdlib", "-o", "program", "main.c", "libown.so", libc, "-Wl,--dynamic-linker=/lib/"+loader, "-Wl,-rpath,$ORIGIN/../lib")
+
+	read := func(name string) abi.Entry {
+		file, err := os.Open(filepath.Join(n.dir, name))
+		require.NoError(t, err)
+		defer file.Close()
+		info, err := file.Stat()
+		require.NoError(t, err)
+		facts, err := abi.Read(file, info.Size())
+		require.NoError(t, err)
+		return abi.Entry{Type: content.File, Mode: 0o755, Facts: facts}
+	}
+	base := map[string]abi.Entry{"lib/" + loader: read(libc)}
+	final := map[string]abi.Entry{"opt/x/bin/program": read("program"), "opt/x/lib/libown.so": read("libown.so")}
+	maps.Copy(final, base)
+	require.Equal(t, []string{"libown.so", libc}, final["opt/x/bin/program"].Facts.ELF.Needed)
+	objects := map[string]abi.Facts{"opt/x/bin/program": *final["opt/x/bin/program"].Facts, "opt/x/lib/libown.so": *final["opt/x/lib/libown.so"].Facts}
+	check := func(runtimeABI string) []string {
+		lookup := func(entries map[string]abi.Entry) abi.Lookup {
+			return func(p string) (abi.Entry, bool) { e, ok := entries[p]; return e, ok }
+		}
+		findings, err := abi.Check(t.Context(), abi.Subject{
+			Platform: suite.Platform{OS: "linux", Architecture: runtime.GOARCH}, Final: lookup(final), Base: lookup(base),
+			Bundles: []abi.Bundle{{
+				Component: "x@1.0.0", Objects: objects, Runtime: suite.RuntimeNeeds{ABI: runtimeABI, CPUBaseline: "x86-64-v1"},
+			}},
+		})
+		require.NoError(t, err)
+		return render(findings)
+	}
+	require.Empty(t, check("musl"))
+	require.Contains(t, strings.Join(check("gnu"), "\n"), "abi-loader opt/x/bin/program: names the loader")
+	delete(final, "opt/x/lib/libown.so")
+	require.Contains(t, strings.Join(check("musl"), "\n"), "abi-library opt/x/bin/program: needs the library \"libown.so\"")
+}
+
 // TestHostPrograms holds that what runs on this machine has no findings.
 func TestHostPrograms(t *testing.T) {
 	lookup := hostLookup(t)
@@ -89,10 +140,10 @@ func TestHostPrograms(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(found)
+		resolved, err := filepath.EvalSymlinks(found)
 		require.NoError(t, err)
-		if e, ok := lookup(strings.TrimPrefix(real, "/")); ok && e.Facts != nil {
-			objects[strings.TrimPrefix(real, "/")] = *e.Facts
+		if e, ok := lookup(strings.TrimPrefix(resolved, "/")); ok && e.Facts != nil {
+			objects[strings.TrimPrefix(resolved, "/")] = *e.Facts
 		}
 	}
 	for p, facts := range objects {

@@ -44,13 +44,13 @@ func (c *checker) checkProgram(b Bundle, p, what, program string) bool {
 			what, problem.Quoted(program))
 		return false
 	}
-	switch real, e, ok := c.final.resolve(program); {
+	switch target, e, ok := c.final.resolve(program); {
 	case !ok:
 		c.report(problem.ABIInterpreter, b, p, "needs %s %s, which is not in the final filesystem; "+
 			"use a runtime base that has it or bring it in the bundle", what, problem.Quoted(program))
 	case !runnable(e):
 		c.report(problem.ABIInterpreter, b, p, "needs %s %s, but /%s cannot be executed: it is a %s with mode %04o",
-			what, problem.Quoted(program), problem.Cut(real), e.Type, e.Mode&0o7777)
+			what, problem.Quoted(program), problem.Cut(target), e.Type, e.Mode&0o7777)
 	case e.Facts != nil && e.Facts.ELF != nil && e.Facts.ELF.Machine != c.Platform.Architecture:
 		c.report(problem.ABIInterpreter, b, p, "needs %s %s, which is for %s; the image is for %s",
 			what, problem.Quoted(program), e.Facts.ELF.Machine, c.Platform.Architecture)

@@ -82,8 +82,8 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 		wanted[p] = file
 	}
 	configuration := rootfs.Scan.Configuration()
-	for _, real := range configuration {
-		wanted[real] = files[real]
+	for _, target := range configuration {
+		wanted[target] = files[target]
 	}
 	if err := i.fetch(ctx, wanted, most); err != nil {
 		return nil, err

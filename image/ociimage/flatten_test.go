@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -316,7 +317,7 @@ func TestFlattenForeignTypes(t *testing.T) {
 }
 
 // sparse is a tar with one file that is nothing but a hole, as GNU tar writes it.
-func sparse(t *testing.T, size int64) []byte {
+func sparse(size int64) []byte {
 	header := make([]byte, 512)
 	copy(header, "hole")
 	copy(header[100:], "0000644\x000000000\x000000000\x0000000000000\x0000000000000\x00")
@@ -330,7 +331,7 @@ func sparse(t *testing.T, size int64) []byte {
 		sum += int(b)
 	}
 	copy(header[148:], fmt.Sprintf("%06o\x00 ", sum))
-	return append(header, make([]byte, 1024)...)
+	return slices.Concat(header, make([]byte, 1024))
 }
 
 func TestFlattenLimits(t *testing.T) {
@@ -358,7 +359,7 @@ func TestFlattenLimits(t *testing.T) {
 		requireInvalid(t, err, "the image expands to more than 65536 bytes")
 	})
 	t.Run("a hole of a file", func(t *testing.T) {
-		raw := sparse(t, 8<<30-1)
+		raw := sparse(8<<30 - 1)
 		header, err := tar.NewReader(bytes.NewReader(raw)).Next()
 		require.NoError(t, err)
 		require.Equal(t, int64(8<<30-1), header.Size)

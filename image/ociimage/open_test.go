@@ -170,17 +170,17 @@ func TestOpenRefuses(t *testing.T) {
 		spoil func(t *testing.T, l *layout)
 		want  string
 	}{
-		"no index":                      {func(t *testing.T, l *layout) { l.Index.Manifests = nil }, "it leads to no image"},
-		"a manifest that is missing":    {func(t *testing.T, l *layout) { clear(l.Blobs) }, "it is not in the layout"},
-		"a manifest that differs":       {func(t *testing.T, l *layout) { flip(l, l.Index.Manifests[0].Digest) }, "the manifest sha256:"},
-		"a manifest that is longer":     {func(t *testing.T, l *layout) { d := l.Index.Manifests[0].Digest; l.Blobs[d] = append(l.Blobs[d], '\n') }, "it is longer than the"},
-		"a manifest that is cut":        {func(t *testing.T, l *layout) { cut(l, l.Index.Manifests[0].Digest) }, "it is shorter than the"},
-		"a manifest of another length":  {func(t *testing.T, l *layout) { l.Index.Manifests[0].Size-- }, "it is longer than the"},
-		"a manifest of endless length":  {func(t *testing.T, l *layout) { l.Index.Manifests[0].Size = 1 << 62 }, "its size is stated as 4611686018427387904 bytes; at most 4194304 are read"},
-		"a manifest of negative length": {func(t *testing.T, l *layout) { l.Index.Manifests[0].Size = -1 }, "its size is stated as -1 bytes"},
-		"a manifest with a path for a digest": {func(t *testing.T, l *layout) { l.Index.Manifests[0].Digest = "sha256:../../index.json" },
+		"no index":                      {func(_ *testing.T, l *layout) { l.Index.Manifests = nil }, "it leads to no image"},
+		"a manifest that is missing":    {func(_ *testing.T, l *layout) { clear(l.Blobs) }, "it is not in the layout"},
+		"a manifest that differs":       {func(_ *testing.T, l *layout) { flip(l, l.Index.Manifests[0].Digest) }, "the manifest sha256:"},
+		"a manifest that is longer":     {func(_ *testing.T, l *layout) { d := l.Index.Manifests[0].Digest; l.Blobs[d] = append(l.Blobs[d], '\n') }, "it is longer than the"},
+		"a manifest that is cut":        {func(_ *testing.T, l *layout) { cut(l, l.Index.Manifests[0].Digest) }, "it is shorter than the"},
+		"a manifest of another length":  {func(_ *testing.T, l *layout) { l.Index.Manifests[0].Size-- }, "it is longer than the"},
+		"a manifest of endless length":  {func(_ *testing.T, l *layout) { l.Index.Manifests[0].Size = 1 << 62 }, "its size is stated as 4611686018427387904 bytes; at most 4194304 are read"},
+		"a manifest of negative length": {func(_ *testing.T, l *layout) { l.Index.Manifests[0].Size = -1 }, "its size is stated as -1 bytes"},
+		"a manifest with a path for a digest": {func(_ *testing.T, l *layout) { l.Index.Manifests[0].Digest = "sha256:../../index.json" },
 			"its digest \"sha256:../../index.json\" is none"},
-		"a manifest that is no JSON": {func(t *testing.T, l *layout) {
+		"a manifest that is no JSON": {func(_ *testing.T, l *layout) {
 			l.Index.Manifests[0] = l.Put(ocispec.MediaTypeImageManifest, []byte("manifest"))
 		}, "it is no OCI image manifest"},
 		"a manifest that says it is an index": {func(t *testing.T, l *layout) {
@@ -195,7 +195,7 @@ func TestOpenRefuses(t *testing.T) {
 		"other layers than the config": {func(t *testing.T, l *layout) {
 			edit(t, l, func(m *ocispec.Manifest) { m.Layers = m.Layers[:0] })
 		}, "it lists 1 layers, the manifest 0"},
-		"a config that differs": {func(t *testing.T, l *layout) { flip(l, config(l)) }, "the config sha256:"},
+		"a config that differs": {func(_ *testing.T, l *layout) { flip(l, config(l)) }, "the config sha256:"},
 		"a config that is no JSON": {func(t *testing.T, l *layout) {
 			edit(t, l, func(m *ocispec.Manifest) { m.Config = l.Put(ocispec.MediaTypeImageConfig, []byte("config")) })
 		}, "it is no image config"},
@@ -204,9 +204,9 @@ func TestOpenRefuses(t *testing.T) {
 				m.Config = l.Put(ocispec.MediaTypeImageConfig, []byte(`{"os":"linux","architecture":"amd64","rootfs":{"type":"layers","diff_ids":["x"]}}`))
 			})
 		}, `the layer "x" is not named by a digest`},
-		"a layer that differs":    {func(t *testing.T, l *layout) { flip(l, layer(l)) }, "layer 1, sha256:"},
-		"a layer that is cut":     {func(t *testing.T, l *layout) { cut(l, layer(l)) }, "it is shorter than the"},
-		"a layer that is missing": {func(t *testing.T, l *layout) { delete(l.Blobs, layer(l)) }, "it is not in the layout"},
+		"a layer that differs":    {func(_ *testing.T, l *layout) { flip(l, layer(l)) }, "layer 1, sha256:"},
+		"a layer that is cut":     {func(_ *testing.T, l *layout) { cut(l, layer(l)) }, "it is shorter than the"},
+		"a layer that is missing": {func(_ *testing.T, l *layout) { delete(l.Blobs, layer(l)) }, "it is not in the layout"},
 		"a layer of another kind": {func(t *testing.T, l *layout) {
 			edit(t, l, func(m *ocispec.Manifest) { m.Layers[0].MediaType = "application/vnd.oci.image.layer.v1.tar+encrypted" })
 		}, "is no tar's"},
@@ -236,10 +236,10 @@ func TestOpenRefuses(t *testing.T) {
 				l.Index.Manifests = []ocispec.Descriptor{l.PutJSON(t, ocispec.MediaTypeImageIndex, l.Index)}
 			}
 		}, "it lies below 4 others; flatten them"},
-		"an index that is no JSON": {func(t *testing.T, l *layout) {
+		"an index that is no JSON": {func(_ *testing.T, l *layout) {
 			l.Index.Manifests = []ocispec.Descriptor{l.Put(ocispec.MediaTypeImageIndex, []byte("index"))}
 		}, "it is no OCI image index"},
-		"many manifests": {func(t *testing.T, l *layout) { l.Index.Manifests = make([]ocispec.Descriptor, 1001) }, "there are more than 1000 manifests"},
+		"many manifests": {func(_ *testing.T, l *layout) { l.Index.Manifests = make([]ocispec.Descriptor, 1001) }, "there are more than 1000 manifests"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -652,23 +652,15 @@ func TestVerifyUnreadable(t *testing.T) {
 	layout.Index.Manifests = []ocispec.Descriptor{d}
 	var manifest ocispec.Manifest
 	require.NoError(t, json.Unmarshal(layout.Blobs[d.Digest], &manifest))
-	open := func() *ociimage.Source {
-		source, err := ociimage.Open(t.Context(), layout.WriteDir(t), ociimage.Options{})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, source.Close()) })
-		return source
-	}
 	delete(layout.Blobs, manifest.Layers[0].Digest)
-	reports, err := verify.All(t.Context(), open(), verify.Options{})
+	source, err := ociimage.Open(t.Context(), layout.WriteDir(t), ociimage.Options{})
 	require.NoError(t, err)
-	require.Len(t, reports, 1)
-	requireProblems(t, []string{"verify-blobs : the blob " + string(manifest.Layers[0].Digest) + ": it is not in the layout"}, reports[0].Problems)
-
-	delete(layout.Blobs, manifest.Config.Digest)
-	reports, err = verify.All(t.Context(), open(), verify.Options{})
+	defer source.Close()
+	i, err := source.Image(t.Context(), amd64)
 	require.NoError(t, err)
-	require.False(t, reports.Valid())
-	requireProblems(t, []string{"verify-blobs : the blob " + string(manifest.Config.Digest) + ": it is not in the layout"}, reports[0].Problems)
+	report, err := verify.Image(t.Context(), i, verify.Options{})
+	require.NoError(t, err)
+	requireProblems(t, []string{"verify-blobs : the blob " + string(manifest.Layers[0].Digest) + ": it is not in the layout"}, report.Problems)
 
 	// A given image that cannot be read is trouble: it says nothing about the image.
 	base := w.pinned(w.base)
@@ -677,8 +669,8 @@ func TestVerifyUnreadable(t *testing.T) {
 	require.ErrorContains(t, err, "reading the given runtime-base: image registry.example/pinned@")
 }
 
-// TestVerifyAll holds what programs read about an image for several platforms.
-func TestVerifyAll(t *testing.T) {
+// TestReports holds what programs read about an image for several platforms.
+func TestReports(t *testing.T) {
 	w := newWorld(t, false, nil)
 	layout := ocitest.NewLayout()
 	b := w.build("writer")
@@ -694,9 +686,14 @@ func TestVerifyAll(t *testing.T) {
 	require.NoError(t, err)
 	defer source.Close()
 
-	reports, err := verify.All(t.Context(), source, verify.Options{})
+	images, err := source.Images(t.Context())
 	require.NoError(t, err)
-	require.Len(t, reports, 2)
+	var reports verify.Reports
+	for _, i := range images {
+		report, err := verify.Image(t.Context(), i, verify.Options{})
+		require.NoError(t, err)
+		reports = append(reports, report)
+	}
 	require.True(t, reports[0].Valid())
 	require.NoError(t, reports[0].Err())
 	require.Error(t, reports[1].Err())
@@ -733,9 +730,6 @@ func TestVerifyAll(t *testing.T) {
 	require.Equal(t, "build", got.Errors[0].Category)
 	require.Equal(t, "ASI-BIND-001", got.Errors[0].Requirement)
 	require.Equal(t, "SetIDFile", got.Warnings[0].Rule)
-
-	_, err = verify.All(t.Context(), source, verify.Options{Base: w.pinned(w.base)})
-	require.ErrorContains(t, err, "verify one platform at a time")
 }
 
 // TestVerifyListsBoundedly holds that an image with endless faults gives a report that one can read.

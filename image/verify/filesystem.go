@@ -206,14 +206,14 @@ func (v *verification) checkWritable() {
 	listed := &image.Scan{Entries: entries}
 	for _, b := range v.selection.Bundles {
 		for _, w := range b.Variant.WritablePaths {
-			real, e, ok := abi.Resolve(v.lookup, w)
+			target, e, ok := abi.Resolve(v.lookup, w)
 			if ok && e.Type != content.Directory {
-				v.problem(problem.VerifyWritable, real, "bundle %s needs %s writable, but /%s is no directory", b.Key(), problem.Quoted(w), real)
+				v.problem(problem.VerifyWritable, target, "bundle %s needs %s writable, but /%s is no directory", b.Key(), problem.Quoted(w), target)
 				continue
 			}
 			below := []string{strings.TrimPrefix(w, "/")}
-			if ok && real != below[0] {
-				below = append(below, real)
+			if ok && target != below[0] {
+				below = append(below, target)
 			}
 			for _, dir := range below {
 				self, contents := listed.Below(dir)

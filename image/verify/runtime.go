@@ -122,12 +122,12 @@ func (v *verification) checkExecutable(program string) {
 	}
 	found := "is not in the filesystem"
 	for _, candidate := range candidates {
-		real, e, ok := abi.Resolve(v.lookup, candidate)
+		target, e, ok := abi.Resolve(v.lookup, candidate)
 		switch {
 		case ok && e.Type == content.File && e.Mode&0o111 != 0:
 			return
 		case ok:
-			found = fmt.Sprintf("leads to /%s, a %s with mode %04o, which cannot be executed", real, e.Type, e.Mode)
+			found = fmt.Sprintf("leads to /%s, a %s with mode %04o, which cannot be executed", target, e.Type, e.Mode)
 		}
 	}
 	v.problem(problem.VerifyProcess, "", "the config runs %s, which %s", problem.Quoted(program), found)

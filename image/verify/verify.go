@@ -6,7 +6,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -161,34 +160,6 @@ func (f *findings) finish() ([]problem.Problem, []problem.Warning) {
 		}
 	}
 	return problem.Sort(f.problems), f.warnings
-}
-
-// All verifies every image that a source leads to, sorted by platform. The pinned images of an option
-// must be for one platform, so they fit one image only.
-func All(ctx context.Context, s *ociimage.Source, opts Options) (Reports, error) {
-	images, err := s.Images(ctx)
-	var invalid *ociimage.InvalidError
-	if errors.As(err, &invalid) {
-		report := &Report{Image: invalid.Name, Bundles: []string{}, Problems: []problem.Problem{
-			problem.New(problem.VerifyBlobs, problem.Place{}, "%s: %s", invalid.Blob, invalid.Reason),
-		}}
-		return Reports{report}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(images) > 1 && (opts.Base != nil || opts.Harness != nil) {
-		return nil, errors.New("an image for several platforms was built from several runtime bases and harnesses; verify one platform at a time to give them")
-	}
-	var reports Reports
-	for _, i := range images {
-		report, err := Image(ctx, i, opts)
-		if err != nil {
-			return nil, fmt.Errorf("verifying the image for %s: %w", i.Platform, err)
-		}
-		reports = append(reports, report)
-	}
-	return reports, nil
 }
 
 // Valid tells whether no image has a problem.

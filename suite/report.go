@@ -69,16 +69,9 @@ func (r *Report) Summary() string {
 	if len(r.Capabilities) > 0 {
 		capabilities = strings.Join(r.Capabilities, ", ")
 	}
-	return fmt.Sprintf("%s conformant: %s, %s, %s, %s; capabilities: %s", r.Name,
-		counted(r.Agents, "agent"), counted(r.ToolProviders, "tool provider"),
-		counted(r.ToolProviderCompositions, "tool-provider composition"), counted(r.Compositions, "composition"), capabilities)
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	// The nouns stay plural whatever the numbers are: people have scripts that read this line.
+	return fmt.Sprintf("%s conformant: %d agents, %d tool providers, %d tool-provider compositions, %d compositions; capabilities: %s",
+		r.Name, r.Agents, r.ToolProviders, r.ToolProviderCompositions, r.Compositions, capabilities)
 }
 
 // report counts what the documents that could be read declare.

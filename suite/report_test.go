@@ -82,8 +82,8 @@ func TestReportJSONOfNothing(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	_, report := loadFixture(t, "valid/coordinator-workers").validate(t)
-	require.Equal(t, "coordinator-workers conformant: 3 agents, 1 tool provider, 2 tool-provider compositions, 6 compositions; capabilities: bundled-stdio-mcp", report.Summary())
+	require.Equal(t, "coordinator-workers conformant: 3 agents, 1 tool providers, 2 tool-provider compositions, 6 compositions; capabilities: bundled-stdio-mcp", report.Summary())
 	require.NoError(t, report.Err())
 	_, report = loadFixture(t, "valid/minimal").validate(t)
-	require.Equal(t, "minimal conformant: 1 agent, 0 tool providers, 0 tool-provider compositions, 1 composition; capabilities: none", report.Summary())
+	require.Equal(t, "minimal conformant: 1 agents, 0 tool providers, 0 tool-provider compositions, 1 compositions; capabilities: none", report.Summary())
 }

@@ -169,7 +169,7 @@ func TestValidate(t *testing.T) {
 	t.Run("a valid suite", func(t *testing.T) {
 		got := runCommand(t, "validate", dir)
 		require.Equal(t, exitGood, got.status, got.stdout+got.stderr)
-		require.Equal(t, "workshop conformant: 2 agents, 3 tool providers, 1 tool-provider composition, 3 compositions; capabilities: bundled-stdio-mcp\n", got.stdout)
+		require.Equal(t, "workshop conformant: 2 agents, 3 tool providers, 1 tool-provider compositions, 3 compositions; capabilities: bundled-stdio-mcp\n", got.stdout)
 		require.Contains(t, got.stderr, "warning (AgentWithoutEvaluations)")
 
 		got = runCommand(t, "validate", "--format", "json", dir)

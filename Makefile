@@ -13,6 +13,7 @@ each-module = for module in $(modules); do echo "==> $$module: $(1)"; (cd $$modu
 # Files that are not compiled without their tag still have to pass the linters.
 tags := integration,bench
 FUZZTIME ?= 1m
+ROUNDS ?= 5
 
 export PATH := $(CURDIR)/build/bin:$(PATH)
 
@@ -66,8 +67,9 @@ else
 endif
 
 .PHONY: bench
-bench: packages tools programs rootfs ## benchmarks against the Dockerfile frontend and sha256, as root
-	go test -tags bench -run '^$$' -bench . -timeout 60m ./...
+bench: packages tools programs rootfs ## benchmarks against sha256 and, in medians of ROUNDS (5), against the Dockerfile frontend; as root
+	go test -run '^$$' -bench . -timeout 60m $$(go list ./... | grep -v /integration/)
+	go test -tags bench -run '^$$' -bench . -benchtime $(ROUNDS)x -timeout 60m ./integration/bench
 
 ##### what those need #################################################################################################
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/integration/daemon"
@@ -18,6 +19,8 @@ type Image struct {
 	Name string
 	// Digest is that of the manifest, or of the index if the image was built for several platforms.
 	Digest digest.Digest
+	// Size is that of the same manifest or index, in bytes.
+	Size int64
 }
 
 // Ref pins the image.
@@ -44,11 +47,11 @@ func Push(tb testing.TB, buildx *daemon.Buildx, registry *daemon.Registry, repos
 	content, err := os.ReadFile(metadataPath)
 	require.NoError(tb, err)
 	var metadata struct {
-		Digest digest.Digest `json:"containerimage.digest"`
+		Descriptor ocispecs.Descriptor `json:"containerimage.descriptor"`
 	}
 	require.NoError(tb, json.Unmarshal(content, &metadata))
-	require.NoError(tb, metadata.Digest.Validate())
-	image.Digest = metadata.Digest
+	require.NoError(tb, metadata.Descriptor.Digest.Validate())
+	image.Digest, image.Size = metadata.Descriptor.Digest, metadata.Descriptor.Size
 	return image
 }
 

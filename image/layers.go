@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
@@ -97,10 +99,19 @@ func newBundleCopy(in Inputs, b suite.Bundle) BundleCopy {
 		Entries:     len(b.Variant.Files),
 	}
 	for _, f := range b.Variant.Files {
-		if content.Type(f.Type) == content.File {
+		switch content.Type(f.Type) {
+		case content.File:
 			c.Size += f.Size
+		case content.Directory:
+			if f.Mode != wayMode {
+				c.Directories = append(c.Directories, Entry{
+					Path: strings.TrimPrefix(path.Join(c.InstallRoot, f.Path), "/"), Type: content.Directory, Mode: f.Mode, Component: c.Component,
+				})
+			}
 		}
 	}
+	slices.SortFunc(c.Directories, compareEntries)
+	c.Repeated = len(Repeated(in.Index, c.PayloadRoot)) > 0
 	for _, ignored := range in.Index.Ignored {
 		if within(ignored, c.PayloadRoot) && ignored != c.PayloadRoot {
 			c.Excluded = append(c.Excluded, strings.TrimPrefix(ignored, path.Clean(c.PayloadRoot)+"/"))
@@ -108,4 +119,31 @@ func newBundleCopy(in Inputs, b suite.Bundle) BundleCopy {
 	}
 	slices.Sort(c.Excluded)
 	return c
+}
+
+// Repeated lists the files of a payload that have the bytes and the mode of an earlier one, sorted. In an
+// extracted directory such files may be hard links of each other or not; the content is the same, so the
+// layer must be. Whoever copies the payload from there copies these apart. An archive says which entries
+// are hard links, so of one none is listed.
+func Repeated(index *content.Index, payloadRoot string) []string {
+	if index.Form != content.FormDirectory {
+		return nil
+	}
+	type file struct {
+		digest digest.Digest
+		mode   uint32
+	}
+	seen := map[file]bool{}
+	var repeated []string
+	for _, e := range index.Below(payloadRoot) {
+		if e.Type != content.File {
+			continue
+		}
+		f := file{e.Digest, e.Mode}
+		if seen[f] {
+			repeated = append(repeated, e.Path)
+		}
+		seen[f] = true
+	}
+	return repeated
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
 func TestFold(t *testing.T) {
@@ -60,4 +62,21 @@ func TestStacked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, Stacked(tc.base, tc.harness)) })
 	}
+}
+
+// What may be hard links in a directory is known by what the content says alone.
+func TestRepeated(t *testing.T) {
+	one, two := digest.FromString("one"), digest.FromString("two")
+	entry := func(p string, mode uint32, d digest.Digest) content.Entry {
+		return content.Entry{Path: p, Type: content.File, Mode: mode, Digest: d}
+	}
+	index := &content.Index{Form: content.FormDirectory, Entries: []content.Entry{
+		entry("a/1", 0o644, one), {Path: "a/2", Type: content.Directory, Mode: 0o755}, entry("a/2/1", 0o644, one), entry("a/2/2", 0o755, one),
+		{Path: "a/3", Type: content.Symlink, LinkTarget: "1"}, entry("a/4", 0o644, two), entry("a/5", 0o644, one), entry("b/1", 0o644, one),
+	}}
+	require.Equal(t, []string{"a/2/1", "a/5"}, Repeated(index, "a"))
+	require.Equal(t, []string(nil), Repeated(index, "a/2"))
+	require.Equal(t, []string(nil), Repeated(index, "b"))
+	index.Form = content.FormOCILayout
+	require.Equal(t, []string(nil), Repeated(index, "a"), "an archive says which entries are hard links")
 }

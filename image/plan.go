@@ -82,6 +82,10 @@ type BundleCopy struct {
 	// Excluded are paths relative to PayloadRoot that lie in the source directory without being content;
 	// they, and everything below them, are left out.
 	Excluded []string `json:"excluded,omitempty"`
+	// Directories are the inventoried ones that are not 0755, where they will lie.
+	Directories []Entry `json:"directories,omitempty"`
+	// Repeated tells that the payload has [Repeated] files.
+	Repeated bool `json:"repeated,omitempty"`
 	// Entries and Size are the number of inventory entries and the bytes of the files.
 	Entries int   `json:"entries"`
 	Size    int64 `json:"size"`

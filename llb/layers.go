@@ -23,13 +23,15 @@ type Content struct {
 	State llb.State
 	// Dir is the directory of the content root in the state; empty for the state's own root.
 	Dir string
+	// Opened is what the open tool made of a directory: it holds the files that [image.Repeated] lists.
+	Opened llb.State
 }
 
 // NewContent tells where the files of an index lie: in the source itself if that is a directory of
 // content, else where the open tool extracted them.
 func NewContent(index *content.Index, source, opened llb.State) Content {
 	if index.Form == content.FormDirectory {
-		return Content{State: source}
+		return Content{State: source, Opened: opened}
 	}
 	return Content{State: opened, Dir: tool.ContentDir}
 }
@@ -116,14 +118,14 @@ func (e emitter) beside(layer image.Layer) llb.State {
 func (e emitter) bundles(layer image.Layer) llb.State {
 	var action *llb.FileAction // a nil action starts a chain
 	for _, bundle := range layer.Bundles {
-		info := &llb.CopyInfo{
-			CopyDirContentsOnly: true,
-			CreateDestPath:      true,
-			ExcludePatterns:     literalPatterns(bundle.Excluded),
-			ChownOpt:            owner(0, 0),
-			CreatedTime:         &e.epoch,
+		action = action.Copy(e.src.Content.State, e.src.Content.Path(bundle.PayloadRoot), bundle.InstallRoot, e.contents(bundle.Excluded))
+		if bundle.Repeated {
+			// A copy keeps hard links, so what may be one is copied once more from files that are none.
+			action = action.Copy(e.src.Content.Opened, path.Join("/", tool.RepeatedDir, bundle.PayloadRoot), bundle.InstallRoot, e.contents(nil))
 		}
-		action = action.Copy(e.src.Content.State, e.src.Content.Path(bundle.PayloadRoot), bundle.InstallRoot, info)
+		if len(bundle.Directories) > 0 {
+			action = action.Copy(e.directories(layer, bundle), "/", "/", e.contents(nil))
+		}
 	}
 	// Making an install root touches the directory that it lies in: always where a bundle made that
 	// directory before, and on old daemons with the directories of its own way too.
@@ -131,6 +133,33 @@ func (e emitter) bundles(layer image.Layer) llb.State {
 		action = action.Copy(blank(), blankDir, dir, &llb.CopyInfo{CopyDirContentsOnly: true, CreatedTime: &e.epoch})
 	}
 	return llb.Scratch().File(action, e.named(layer.Name)...)
+}
+
+// contents copies the contents of a directory as a bundle's layer has them.
+func (e emitter) contents(excluded []string) *llb.CopyInfo {
+	return &llb.CopyInfo{
+		CopyDirContentsOnly: true,
+		CreateDestPath:      true,
+		ExcludePatterns:     literalPatterns(excluded),
+		ChownOpt:            owner(0, 0),
+		CreatedTime:         &e.epoch,
+	}
+}
+
+// directories are a bundle's directories that have modes of their own, and the way to them. BuildKit
+// does not take a changed mode of a local directory for a change, so a mode that was copied with the
+// payload may be that of an earlier build.
+func (e emitter) directories(layer image.Layer, bundle image.BundleCopy) llb.State {
+	var action *llb.FileAction
+	has := map[string]bool{".": true}
+	for _, dir := range bundle.Directories {
+		for _, parent := range missing(path.Dir(dir.Path), has) {
+			action = action.Mkdir("/"+parent, 0o755)
+		}
+		has[dir.Path] = true
+		action = action.Mkdir("/"+dir.Path, fs.FileMode(dir.Mode))
+	}
+	return llb.Scratch().File(action, e.named("prepare the directories of "+layer.Name)...)
 }
 
 // metadata is the layer with /.agentsuite and the restored directories.

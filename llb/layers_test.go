@@ -149,6 +149,32 @@ func TestEveryGeneratedLayerIsStamped(t *testing.T) {
 	}
 }
 
+// What a bundle makes on the way to its install root is stamped last, deep in directories that an earlier bundle of the
+// same layer made, too.
+func TestWaysToInstallRootsAreStamped(t *testing.T) {
+	plan, sources, _ := fixture(t)
+	plan.Layers[2].Bundles = []image.BundleCopy{
+		{PayloadRoot: "a", InstallRoot: "/opt/x/a"}, {PayloadRoot: "b", InstallRoot: "/opt/x/a/lib/b"}, {PayloadRoot: "c", InstallRoot: "/c"},
+	}
+	state, err := Image(plan, sources, Options{Merge: true})
+	require.NoError(t, err)
+	for _, op := range operations(t, state) {
+		actions := op.GetFile().GetActions()
+		if len(actions) == 0 || actions[0].GetCopy().GetDest() != "/opt/x/a" {
+			continue
+		}
+		var stamped []string
+		for _, action := range actions[3:] {
+			require.Equal(t, epochTime*1e9, action.GetCopy().Timestamp)
+			require.EqualValues(t, -1, action.GetCopy().Mode, "a mode stays as it is")
+			stamped = append(stamped, action.GetCopy().Dest)
+		}
+		require.Equal(t, []string{"/opt", "/opt/x", "/opt/x/a", "/opt/x/a/lib"}, stamped)
+		return
+	}
+	t.Fatal("there is no layer of the bundles")
+}
+
 // A pattern matches the one path that it is made from, and what lies below, as the daemon reads patterns.
 func TestLiteralPatterns(t *testing.T) {
 	paths := []string{

@@ -84,6 +84,7 @@ func (p provider) installRoot() string {
 
 // authored is a sealed suite and where its images lie.
 type authored struct {
+	spec          spec
 	dir           string
 	base, harness string
 }
@@ -100,7 +101,7 @@ func (s spec) author(t *testing.T) authored {
 func (s spec) draft(t *testing.T) authored {
 	t.Helper()
 	s = s.completed(t)
-	a := authored{dir: t.TempDir(), base: s.base.layout(t, s.platforms...), harness: s.harness.layout(t, s.platforms...)}
+	a := authored{spec: s, dir: t.TempDir(), base: s.base.layout(t, s.platforms...), harness: s.harness.layout(t, s.platforms...)}
 	s.write(t, a.dir)
 	return a
 }

@@ -14,6 +14,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/image/abi"
@@ -52,6 +55,9 @@ const (
 	ObjectsFile = "objects.json"
 	// ContentDir is where open extracts the content of an archive.
 	ContentDir = "content"
+	// RepeatedDir is where open copies the repeated files of a directory's payloads, each at its content
+	// path.
+	RepeatedDir = "repeated"
 	// ScanFile is scan's result.
 	ScanFile = "scan"
 	// RequestFile is the request that compose reads.
@@ -68,16 +74,30 @@ type Request struct {
 	Platform suite.Platform `json:"platform"`
 	Base     image.Source   `json:"base"`
 	Harness  *image.Source  `json:"harness,omitempty"`
+	// Directories is the digest of the modes of the suite's directories. BuildKit may not notice that one of
+	// a local context changed; requests that differ are not answered from the cache.
+	Directories digest.Digest `json:"directories"`
 }
 
 // NewRequest asks for the composition of planned inputs.
 func NewRequest(in image.Inputs) Request {
 	return Request{
-		Target:   in.Selection.Target,
-		Platform: in.Selection.Platform,
-		Base:     in.Base,
-		Harness:  in.Harness,
+		Target:      in.Selection.Target,
+		Platform:    in.Selection.Platform,
+		Base:        in.Base,
+		Harness:     in.Harness,
+		Directories: directories(in.Index),
 	}
+}
+
+func directories(index *content.Index) digest.Digest {
+	digester := digest.SHA256.Digester()
+	for _, e := range index.Entries {
+		if e.Type == content.Directory {
+			fmt.Fprintf(digester.Hash(), "%o %q\n", e.Mode, e.Path)
+		}
+	}
+	return digester.Digest()
 }
 
 // Run executes one tool by its arguments, the words behind "tool".
@@ -116,7 +136,29 @@ func open(ctx context.Context) error {
 	if err := write(ObjectsFile, encodeJSON(objects)); err != nil {
 		return err
 	}
+	if err := copyRepeated(ctx, index); err != nil {
+		return err
+	}
 	return write(IndexFile, index.Encode)
+}
+
+// copyRepeated copies the repeated files of all payloads. Content that is not valid is not built from.
+func copyRepeated(ctx context.Context, index *content.Index) error {
+	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
+	if err != nil || graph == nil {
+		return err
+	}
+	var repeated []string
+	for _, provider := range graph.ToolProviders {
+		for _, variant := range provider.Doc.Variants {
+			repeated = append(repeated, image.Repeated(index, variant.PayloadRoot)...)
+		}
+	}
+	if len(repeated) == 0 {
+		return nil
+	}
+	slices.Sort(repeated)
+	return index.CopyFiles(ctx, SourceDir, filepath.Join(OutDir, RepeatedDir), slices.Compact(repeated))
 }
 
 // payloadObjects reads the facts of every native file and script of the content. Content with problems
@@ -193,6 +235,9 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 	}
 	if graph == nil {
 		return in, scans, errors.New("the suite is not valid; only a valid suite is composed")
+	}
+	if directories(index) != request.Directories {
+		return in, scans, errors.New("the request is about directories of other modes than the suite's")
 	}
 	selection, err := graph.Select(request.Target, request.Platform)
 	if err != nil {

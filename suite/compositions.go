@@ -30,8 +30,6 @@ func (v *validation) checkComposition(n *node[Composition], f *findings) {
 	}
 }
 
-func (v *validation) checkProviderComposition(*node[ToolProviderComposition], *findings) {}
-
 // checkCompositions holds every agent composition against the agent, the tool providers and the build
 // profile that it resolves, and every agent against having one.
 func (v *validation) checkCompositions() {

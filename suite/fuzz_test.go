@@ -75,6 +75,16 @@ func FuzzGraph(f *testing.F) {
 		if g == nil {
 			return
 		}
+		require.Len(t, g.Agents, report.Agents)
+		require.Len(t, g.ToolProviders, report.ToolProviders)
+		require.Len(t, g.Compositions, report.Compositions)
+		require.Len(t, g.ToolProviderCompositions, report.ToolProviderCompositions)
+		for _, agent := range g.Agents {
+			require.NotEmpty(t, agent.Digest)
+		}
+		for _, provider := range g.ToolProviders {
+			require.NotEmpty(t, provider.Digest)
+		}
 		for _, target := range g.Targets() {
 			require.NotEmpty(t, target.Platforms)
 			for _, platform := range target.Platforms {

@@ -173,7 +173,9 @@ func load[T any](ctx context.Context, v *validation, mediaType string, refs []do
 		n, f := unique[i], &found[i]
 		if n.read(mediaType, f); !n.broken {
 			decode(n.tree, n.faults, &n.doc)
-			check(n, f)
+			if check != nil {
+				check(n, f)
+			}
 		}
 		n.release()
 	})

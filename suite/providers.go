@@ -10,8 +10,6 @@ import (
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
 )
 
-func (v *validation) checkCatalogDocument(*node[Catalog], *findings) {}
-
 // checkProvider checks a tool provider document, the files that it refers to and the payloads of its
 // variants (section 9).
 func (v *validation) checkProvider(n *node[ToolProvider], f *findings) {

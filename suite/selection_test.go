@@ -98,3 +98,16 @@ func TestSelectErrors(t *testing.T) {
 	require.ErrorAs(t, err, &missing)
 	require.Equal(t, []suite.Platform{amd64}, missing.Existing)
 }
+
+func TestTarget(t *testing.T) {
+	g := validGraph(t, "kubernetes")
+	for name, want := range map[string]string{"": "operator", "operator": "operator", "kubernetes@1.31.0": "kubernetes@1.31.0"} {
+		target, err := g.Target(name)
+		require.NoError(t, err)
+		require.Equal(t, want, target.Name)
+	}
+	_, err := g.Target("kubernets@1.31.0")
+	require.ErrorContains(t, err, "did you mean kubernetes@1.31.0?")
+	_, err = validGraph(t, "opa").Target("")
+	require.ErrorContains(t, err, "name a target")
+}

@@ -117,9 +117,9 @@ func (v *validation) load(ctx context.Context) error {
 	v.manifest.keeps = true
 	m := &v.manifest.doc
 
-	catalogs, err := load(ctx, v, MediaTypeToolProviderCatalog, []documentRef{
+	catalogs, err := load[Catalog](ctx, v, MediaTypeToolProviderCatalog, []documentRef{
 		{path: m.ToolProviderCatalog.Path, from: &v.manifest.document, pointer: "/toolProviderCatalog/path"},
-	}, v.checkCatalogDocument)
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (v *validation) load(ctx context.Context) error {
 		func(r CompositionReference) string { return r.Path }), v.checkComposition); err != nil {
 		return err
 	}
-	if v.providerCompositions, err = load(ctx, v, MediaTypeToolProviderComposition, references(m.ToolProviderCompositions, &v.manifest.document, "toolProviderCompositions",
-		func(r ToolProviderCompositionReference) string { return r.Path }), v.checkProviderComposition); err != nil {
+	if v.providerCompositions, err = load[ToolProviderComposition](ctx, v, MediaTypeToolProviderComposition, references(m.ToolProviderCompositions, &v.manifest.document, "toolProviderCompositions",
+		func(r ToolProviderCompositionReference) string { return r.Path }), nil); err != nil {
 		return err
 	}
 	if v.providers, err = load(ctx, v, MediaTypeToolProvider, references(v.catalog.doc.ToolProviders, &v.catalog.document, "toolProviders",

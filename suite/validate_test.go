@@ -64,6 +64,12 @@ func TestOneFaultIsOneProblem(t *testing.T) {
 		{"a platform that nobody knows", "opa", func(t testing.TB, f *fixture) {
 			f.replace(t, "tool-providers/opa/1.0.0/tool-provider.json", `"architecture": "amd64"`, `"architecture": "x86_64"`)
 		}, []string{"platform-exact tool-providers/opa/1.0.0/tool-provider.json/variants/0/platform/architecture"}},
+		{"a dependency that is only declared remotely", "kubernetes", func(_ testing.TB, f *fixture) {
+			text := string(f.texts[kubernetesPath])
+			i := strings.Index(text, `"variants"`)
+			f.put(kubernetesPath, text[:i]+`"remote": {"transport": "streamable-http", "endpointRef": "a", "network": [{"destinationRef": "b"}], "timeouts": {"connectMilliseconds": 1, "requestMilliseconds": 1}, "cancellation": "propagate", "connection": "session-aware"}}`)
+			f.put(manifestPath, strings.Replace(string(f.texts[manifestPath]), ",\n  \"toolProviderCompositions\": "+element(t, f, manifestPath, "[\n    {\n      \"id\": \"kubernetes\""), "", 1))
+		}, []string{"dependency-platform " + gitopsPath + "/variants/0/dependencies/0", "dependency-platform " + gitopsPath + "/variants/1/dependencies/0"}},
 		{"a manifest without agents", "minimal", func(t testing.TB, f *fixture) {
 			f.replace(t, manifestPath, element(t, f, manifestPath, "[\n    {\n      \"id\": \"assistant\""), "null")
 		}, []string{"json-type agentsuite.json/agents"}},
@@ -85,6 +91,55 @@ func TestOneFaultIsOneProblem(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := loadFixture(t, "valid/"+tc.base).change(func(f *fixture) { tc.alter(t, f) })
+			_, report := f.validate(t)
+			require.Equal(t, tc.want, broken(report), problemLines(report))
+		})
+	}
+}
+
+// What a directory in git cannot hold, an archive can.
+func TestPayloadsOfArchives(t *testing.T) {
+	const opa, root = "tool-providers/opa/1.0.0/tool-provider.json", "tool-providers/opa/1.0.0/linux-amd64/"
+	listing := func(entry string) func(testing.TB, *fixture) {
+		return func(_ testing.TB, f *fixture) { f.replaceAll(opa, `"files": [`, `"files": [`+entry+",") }
+	}
+	for _, tc := range []struct {
+		name  string
+		alter func(testing.TB, *fixture)
+		want  []string
+	}{
+		{"another owner", func(_ testing.TB, f *fixture) {
+			e := f.entries[root+"bin/opa"]
+			e.UID = 1000
+			f.entries[root+"bin/opa"] = e
+		}, []string{"payload-difference " + opa + "/variants/0/files/0/uid"}},
+		{"a size alone that differs", replacing(opa, `"size": 29`, `"size": 30`), []string{"payload-digest " + opa + "/variants/0/files/0/digest"}},
+		{"an absolute symlink", all(func(_ testing.TB, f *fixture) { f.link(root+"sh", content.Symlink, "/bin/sh") },
+			listing(`{"path": "sh", "type": "symlink", "mode": 511, "uid": 0, "gid": 0, "linkTarget": "/bin/sh"}`)),
+			[]string{"payload-link " + opa + "/variants/0/files/0/linkTarget"}},
+		{"a symlink to the payload root", all(func(_ testing.TB, f *fixture) { f.link(root+"bin/up", content.Symlink, "..") },
+			listing(`{"path": "bin/up", "type": "symlink", "mode": 511, "uid": 0, "gid": 0, "linkTarget": ".."}`)),
+			[]string{"payload-link " + opa + "/variants/0/files/0/linkTarget"}},
+		{"a symlink into a payload whose name begins alike", all(func(_ testing.TB, f *fixture) { f.link(root+"x", content.Symlink, "../linux-amd64-v2/x") },
+			listing(`{"path": "x", "type": "symlink", "mode": 511, "uid": 0, "gid": 0, "linkTarget": "../linux-amd64-v2/x"}`)),
+			[]string{"payload-link " + opa + "/variants/0/files/0/linkTarget"}},
+		{"a hardlink out of the payload", all(func(_ testing.TB, f *fixture) { f.link(root+"x", content.Hardlink, "agents/writer.json") },
+			listing(`{"path": "x", "type": "hardlink", "mode": 420, "uid": 0, "gid": 0, "linkTarget": "agents/writer.json"}`)),
+			[]string{"payload-link " + opa + "/variants/0/files/0/linkTarget"}},
+		{"a hardlink that is listed as a file", all(func(_ testing.TB, f *fixture) {
+			f.link(root+"x", content.Hardlink, root+"bin/opa")
+		}, listing(`{"path": "x", "type": "file", "mode": 420, "uid": 0, "gid": 0, "size": 28, "digest": "`+noDigest+`"}`)),
+			[]string{"payload-difference " + opa + "/variants/0/files/0/type"}},
+		{"a document by way of a hardlink", func(_ testing.TB, f *fixture) {
+			f.put("metadata/profile.json", string(f.texts[profilePath]))
+			f.remove(profilePath)
+			f.link(profilePath, content.Hardlink, "metadata/profile.json")
+		}, []string{"graph-missing agentsuite.json/buildProfiles/0/path"}},
+		{"an entry for the payload root's own name", listing(`{"path": "none", "type": "directory", "mode": 493, "uid": 0, "gid": 0}`),
+			[]string{"payload-missing " + opa + "/variants/0/files/0/path"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := loadFixture(t, "valid/opa").change(func(f *fixture) { tc.alter(t, f) })
 			_, report := f.validate(t)
 			require.Equal(t, tc.want, broken(report), problemLines(report))
 		})

@@ -29,6 +29,7 @@ import (
 
 	"github.com/agentsuite/agentsuite-llb/frontend"
 	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 )
 
 // buildOptions are the flags of build, spelt as buildx spells them.
@@ -226,7 +227,11 @@ func (r *buildRequest) setAttributes(opts buildOptions, contexts []image.Context
 func (r *buildRequest) addContext(context image.Context) error {
 	place := context.Scheme + "://" + context.Value
 	if context.Scheme == image.ContextLayout {
-		store, err := local.NewStore(context.Value)
+		dir, err := ociimage.LayoutDirectory(context.Value)
+		if err != nil {
+			return fmt.Errorf("build context %s: %w", context.Name, err)
+		}
+		store, err := local.NewStore(dir)
 		if err != nil {
 			return fmt.Errorf("build context %s: %w", context.Name, err)
 		}

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/distribution/reference"
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
@@ -83,6 +85,19 @@ func parsePath(ref string) (location, error) {
 		return at, nil
 	}
 	return location{}, fmt.Errorf("opening %s: no such file or directory", problem.Quoted(ref))
+}
+
+// LayoutDirectory returns the directory of an OCI image layout that is named as for [Open], without the tag
+// or digest that chooses an image in it. Anything but such a directory is an error.
+func LayoutDirectory(ref string) (string, error) {
+	at, err := parsePath(ref)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(at.path, ocispec.ImageLayoutFile)); err != nil {
+		return "", fmt.Errorf("%s is no directory with an OCI image layout: %w", problem.Quoted(at.path), err)
+	}
+	return at.path, nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

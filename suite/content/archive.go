@@ -8,9 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -55,7 +53,7 @@ func readLayer(ctx context.Context, r io.Reader, limits Limits, sink io.Writer, 
 	}
 	err = a.read()
 	inflated.Close()
-	if err := l.blame(err, src, gz); err != nil {
+	if err := l.blame(err, src, inflated.seen, gz.timed); err != nil {
 		return nil, err
 	}
 	_ = l.finish() // there is nothing to stop any more
@@ -72,24 +70,28 @@ func readLayer(ctx context.Context, r io.Reader, limits Limits, sink io.Writer, 
 const noGzip = "the content layer is not complete gzip data: %v"
 
 // blame turns what ended the reading of an archive into a problem, or returns it if it is trouble.
-func (l *layer) blame(err error, src *source, gz *members) error {
+// inflating is the error of the gzip data that the archive's reader came to, and timed the first member
+// that records a time. How far inflating went ahead of an archive that was not read to its end must
+// not show.
+func (l *layer) blame(err error, src *source, inflating error, timed int) error {
 	var bad *tarError
+	complete := err == nil
 	switch {
 	case src.err != nil:
 		return src.err
-	case err == nil, err == errStop:
+	case err == nil, errors.Is(err, errStop):
 	case errors.Is(err, errArchiveLimit):
 		_ = l.report(problem.PathLimit, "", "the archive has more than %d bytes uncompressed, which is the limit", l.limits.ArchiveBytes)
-	case gz.err != nil && gz.err != io.EOF:
+	case inflating != nil && !errors.Is(inflating, io.EOF):
 		// Whatever the archive seemed to lack, it is the gzip data that lacks it.
-		_ = l.report(problem.ArchiveGzip, "", noGzip, gz.err)
+		_ = l.report(problem.ArchiveGzip, "", noGzip, inflating)
 	case errors.As(err, &bad):
 		_ = l.report(problem.ArchiveTar, bad.path, "%s", bad.message)
 	default:
 		return err
 	}
-	if gz.timed != 0 {
-		_ = l.report(problem.ArchiveGzip, "", "the header of gzip member %d records a time; expected 0, so that equal content gives equal bytes (gzip -n)", gz.timed)
+	if timed == 1 || timed > 0 && complete {
+		_ = l.report(problem.ArchiveGzip, "", "the header of gzip member %d records a time; expected 0, so that equal content gives equal bytes (gzip -n)", timed)
 	}
 	return nil
 }
@@ -154,17 +156,14 @@ func (a *archive) entries() error {
 		start := a.in.n
 		hdr, err := tr.Next()
 		switch {
-		case err == io.EOF && a.in.n-start < 2*blockBytes:
+		case errors.Is(err, io.EOF) && a.in.n-start < 2*blockBytes:
 			return &tarError{last, "the archive ends without the two zero blocks that mark its end; it is truncated"}
-		case err == io.EOF && a.in.n-start >= 3*blockBytes:
+		case errors.Is(err, io.EOF) && a.in.n-start >= 3*blockBytes:
 			return &tarError{last, "the archive ends with an extended header that no entry follows"}
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return a.zeros()
 		case err != nil:
 			return broken(last, err)
-		}
-		if len(a.tree.problems) > 0 {
-			a.to = nil
 		}
 		if err := a.entry(hdr, tr); err != nil {
 			return err
@@ -198,7 +197,7 @@ func (a *archive) zeros() error {
 		if bytes.Count(a.copy.buf[:n], []byte{0}) != n {
 			return &tarError{"", "data follows the end of the archive; expected nothing but zero bytes"}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -252,6 +251,9 @@ func (a *archive) entry(hdr *tar.Header, data io.Reader) error {
 	}
 	added, err := a.tree.add(e, uint32(hdr.Mode&0o7777))
 	err = cmp.Or(err, a.metadata(e.Path, hdr))
+	if len(a.tree.problems) > 0 {
+		a.to = nil // what has problems is not extracted
+	}
 	switch {
 	case err != nil || !added:
 		return err
@@ -283,10 +285,8 @@ func (a *archive) metadata(p string, hdr *tar.Header) error {
 			a.timedPath, a.timedHow = p, was
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(hdr.PAXRecords)) {
-		if slices.ContainsFunc(attributeRecords, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
-			return a.tree.report(problem.PathAttribute, p, "the entry has the extended attribute %s; expected none (tar --no-xattrs --no-acls --no-selinux)", problem.Quoted(key))
-		}
+	if attribute := attributeOf(hdr); attribute != "" {
+		return a.tree.report(problem.PathAttribute, p, "the entry has the extended attribute %s; expected none (tar --no-xattrs --no-acls --no-selinux)", problem.Quoted(attribute))
 	}
 	if hdr.Mode < 0 || hdr.Mode > 0o177777 {
 		return a.tree.report(problem.PathMode, p, "mode %#o is no file mode", hdr.Mode)
@@ -300,6 +300,18 @@ func (a *archive) metadata(p string, hdr *tar.Header) error {
 // attributeRecords begin the PAX records that hold extended attributes, access control lists
 // included, by the writers that exist.
 var attributeRecords = []string{"SCHILY.xattr.", "SCHILY.acl.", "LIBARCHIVE.xattr.", "RHT.security."}
+
+// attributeOf returns the first record of an extended attribute by name, or nothing.
+func attributeOf(hdr *tar.Header) (first string) {
+	for key := range hdr.PAXRecords {
+		for _, prefix := range attributeRecords {
+			if strings.HasPrefix(key, prefix) && (first == "" || key < first) {
+				first = key
+			}
+		}
+	}
+	return first
+}
 
 // timeOf says which time an entry records that it should not, or nothing.
 func timeOf(hdr *tar.Header) string {

@@ -198,7 +198,6 @@ func TestAccepts(t *testing.T) {
 		"names of owners":                   {{name: "a", raw: func(h *tar.Header) { h.Uname, h.Gname = "root", "wheel" }}},
 		"large owners":                      {{name: "a", uid: 1 << 31, gid: 1<<32 - 1, format: tar.FormatGNU}},
 		"directory without a slash":         {{name: "a", typ: tar.TypeDir}},
-		"old regular file":                  {{name: "a", typ: tar.TypeRegA, body: "x"}},
 		"open directory":                    {{name: "a/", mode: 0o777}},
 		"closed directory":                  {{name: "a/", mode: 0o700}},
 		"symlink with another mode":         {{name: "a", typ: tar.TypeSymlink, link: "b", mode: 0o755}},
@@ -226,6 +225,21 @@ func TestAccepts(t *testing.T) {
 			require.IsIncreasing(t, pathsOf(index))
 		})
 	}
+}
+
+// The oldest archives have no type for regular files, and none for directories but the slash.
+func TestAcceptsV7(t *testing.T) {
+	old := func(name string) []byte {
+		return header(func(b []byte) {
+			copy(b, name)
+			clear(b[156:])
+		})
+	}
+	index := stream(t, gzipOf(t, concat(old("d/"), old("d/file"), make([]byte, 1024))), defaults())
+	noProblems(t, index)
+	require.Equal(t, []string{"d", "d/file"}, pathsOf(index))
+	require.Equal(t, content.Directory, index.Entries[0].Type)
+	require.Equal(t, content.File, index.Entries[1].Type)
 }
 
 func pathsOf(index *content.Index) []string {
@@ -407,6 +421,16 @@ func TestArchiveFaultsTogether(t *testing.T) {
 	} {
 		require.Equal(t, want, problemsOf(index))
 		require.Equal(t, "{}", string(index.Texts["good.json"]), "what is good is there all the same")
+	}
+}
+
+// How far the goroutine that inflates has come when an archive turns out to be none must not show.
+func TestArchiveFaultsAreAlwaysTheSame(t *testing.T) {
+	layer := flip(gzipOf(t, concat([]byte(strings.Repeat("no tar ", 200)), make([]byte, 1<<20))), -8)
+	for range 50 {
+		lines := problemsOf(stream(t, layer, defaults()))
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0], "archive-tar : the archive cannot be read at its beginning")
 	}
 }
 

@@ -45,12 +45,12 @@ func readDirectory(ctx context.Context, root *os.Root, limits Limits, packed *la
 		return nil, err
 	}
 	_, err := d.walk(ctx, root, ".", patternmatcher.MatchInfo{})
-	if err != nil && err != errStop {
+	if err != nil && !errors.Is(err, errStop) {
 		return nil, err
 	}
 	slices.Sort(d.ignored)
 	// What is not listed to its end is not worth hashing.
-	if finished := cmp.Or(d.finish(), d.choose()); err == errStop || finished != nil {
+	if finished := cmp.Or(d.finish(), d.choose()); errors.Is(err, errStop) || finished != nil {
 		return d, nil
 	}
 	if packed != nil && len(d.problems) == 0 {
@@ -58,7 +58,7 @@ func readDirectory(ctx context.Context, root *os.Root, limits Limits, packed *la
 	} else {
 		err = d.hash(ctx)
 	}
-	if err != nil && err != errStop {
+	if err != nil && !errors.Is(err, errStop) {
 		return nil, err
 	}
 	return d, nil
@@ -284,7 +284,7 @@ func openSame(root *os.Root, name string, found fs.FileInfo) (*os.File, error) {
 		return nil, err
 	}
 	now, err := file.Stat()
-	if err == nil && !(os.SameFile(found, now) && now.Mode().IsRegular() && now.Size() == found.Size()) {
+	if err == nil && (!os.SameFile(found, now) || !now.Mode().IsRegular() || now.Size() != found.Size()) {
 		err = errChanged(file.Name())
 	}
 	if err != nil {

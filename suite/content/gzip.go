@@ -39,7 +39,7 @@ func (m *members) Read(p []byte) (n int, err error) {
 		}
 		n, err = m.z.Read(p)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			m.err = m.next()
 		case err != nil:
 			m.err = err
@@ -54,7 +54,7 @@ func (m *members) Read(p []byte) (n int, err error) {
 // next begins the next member. At the end of the data it returns io.EOF.
 func (m *members) next() (err error) {
 	switch magic, err := m.src.Peek(len(gzipMagic)); {
-	case err != nil && err != io.EOF:
+	case err != nil && !errors.Is(err, io.EOF):
 		return err
 	case string(magic) != gzipMagic && m.count == 0:
 		return errNotGzip

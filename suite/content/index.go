@@ -47,7 +47,8 @@ type Entry struct {
 	Size int64 `json:"size,omitempty"`
 	// Digest is the SHA-256 of a regular file's bytes, else empty.
 	Digest digest.Digest `json:"digest,omitempty"`
-	// LinkTarget is a symlink's target as written, or the content path that a hardlink names.
+	// LinkTarget is a symlink's target as written, or the content path that a hardlink names. A
+	// hardlink has the mode and owner of that file, which comes before it in the archive.
 	LinkTarget string `json:"linkTarget,omitempty"`
 }
 
@@ -56,12 +57,13 @@ type Index struct {
 	Form Form `json:"form"`
 	// SuiteDigest is the digest of the suite's OCI manifest: the one in the layout, or for content
 	// without an envelope the one that packing this content makes. Empty where [Options] did not ask
-	// for it and the form does not state it.
+	// for it and the form does not state it, and for content without an envelope that has problems.
 	SuiteDigest digest.Digest `json:"suiteDigest,omitempty"`
 	// Entries are sorted by path as bytes. The content root has none.
 	Entries []Entry `json:"entries"`
 	// Texts holds the bytes of every regular file that ends in .json (documents and tool schemas), .md
-	// or .txt (prose), by path, within the limits on metadata.
+	// or .txt (prose), by path. A file that is larger than a document may be is not kept, which is no
+	// problem by itself; nor is any prose kept when there is more of it than [Limits] allows.
 	Texts map[string][]byte `json:"texts"`
 	// Ignored are paths, below which everything is ignored too, that lie in an extracted directory but
 	// are no content: build files, and what .dockerignore matches. Whoever copies from that directory

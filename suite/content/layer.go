@@ -18,6 +18,10 @@ import (
 // of the speed.
 const compressionLevel = 2
 
+// directoryMode is the mode of every directory that is packed: what somebody's umask makes of them is no
+// content.
+const directoryMode = 0o755
+
 // layerWriter writes a content layer. The bytes depend on nothing but the entries and files: names and
 // times beyond the content are left out, and the compressor is a pinned module, not the toolchain's.
 type layerWriter struct {
@@ -60,7 +64,7 @@ func (l *layerWriter) begin(e Entry) error {
 	case File:
 		header.Typeflag = tar.TypeReg
 	case Directory:
-		header.Typeflag, header.Name, header.Mode = tar.TypeDir, e.Path+"/", 0o755
+		header.Typeflag, header.Name, header.Mode = tar.TypeDir, e.Path+"/", directoryMode
 	case Symlink:
 		header.Typeflag, header.Linkname = tar.TypeSymlink, e.LinkTarget
 	}

@@ -120,7 +120,7 @@ func (t *layoutTar) each(src io.Reader, visit func(name string, hdr *tar.Header,
 	tr := tar.NewReader(src)
 	for count, last := 1, ""; ; count++ {
 		hdr, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -234,7 +234,7 @@ func (t *layoutTar) done(src *source, err error) (complete bool, _ error) {
 	case errors.As(err, &bad):
 		_ = t.report(problem.ArchiveTar, bad.path, "%s", bad.message)
 		return false, nil
-	case err == errStop:
+	case errors.Is(err, errStop):
 		return false, nil
 	}
 	return err == nil, err
@@ -282,7 +282,7 @@ func readStream(ctx context.Context, in io.Reader, r reading) (s streamed, _ []p
 	var (
 		kept    int64 // bytes of texts and of layers
 		entries int
-		copy    = newCopier()
+		hash    = newCopier()
 	)
 	err = t.each(src, func(name string, hdr *tar.Header, data io.Reader, wrong string) error {
 		b := &blob{wrong: wrong, size: hdr.Size}
@@ -292,7 +292,7 @@ func readStream(ctx context.Context, in io.Reader, r reading) (s streamed, _ []p
 		}
 		buffered := bufio.NewReader(data)
 		magic, err := buffered.Peek(len(gzipMagic))
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return broken(name, err)
 		}
 		full := kept > r.limits.MetadataBytes || entries > r.limits.Entries
@@ -318,7 +318,7 @@ func readStream(ctx context.Context, in io.Reader, r reading) (s streamed, _ []p
 			kept += b.size
 		default:
 			b.skipped = full
-			b.digest, _, err = copy.file(nil, buffered, b.size, false)
+			b.digest, _, err = hash.file(nil, buffered, b.size, false)
 			if err != nil {
 				return broken(name, err)
 			}

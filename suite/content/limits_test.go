@@ -126,7 +126,7 @@ func TestProblemLimit(t *testing.T) {
 		stream(t, layerOf(t, members...), opts), open(t, layout.directory(t), opts), stream(t, layout.tar(t), opts), open(t, tree(t, files), opts),
 	} {
 		require.Len(t, index.Problems, 4)
-		require.Equal(t, "path-limit : the suite has more problems; reading stopped after the first 3", problemsOf(index)[0])
+		require.Equal(t, "path-limit : reading stopped at 3 problems, which is the limit; there may be more", problemsOf(index)[0])
 	}
 }
 

@@ -77,7 +77,6 @@ func TestMemoryOfHeaders(t *testing.T) {
 		members = append(members, member{name: name, body: layout[name]})
 	}
 	layoutTar := tarOf(t, members...)
-	members = nil
 	for _, data := range [][]byte{layer, layoutTar} {
 		before := heap()
 		index := stream(t, data, defaults())

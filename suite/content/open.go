@@ -120,7 +120,7 @@ func (o *opening) path(path string) (err error) {
 		return o.stream(file)
 	}
 	magic := make([]byte, len(gzipMagic))
-	if _, err := file.ReadAt(magic, 0); err != nil && err != io.EOF {
+	if _, err := file.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if string(magic) == gzipMagic {
@@ -140,7 +140,7 @@ func (o *opening) path(path string) (err error) {
 func (o *opening) stream(r io.Reader) error {
 	buffered := bufio.NewReader(&source{ctx: o.ctx, r: r})
 	magic, err := buffered.Peek(len(gzipMagic))
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if string(magic) == gzipMagic {
@@ -219,7 +219,7 @@ func (o *opening) wrap(layer part) {
 func (o *opening) envelope(form Form, files layout, problems []problem.Problem) error {
 	v := &envelope{findings: findings{o.limits.Problems, problems}, ctx: o.ctx, limits: o.limits, files: files}
 	err := v.read()
-	if err == errStop {
+	if errors.Is(err, errStop) {
 		err = nil
 	}
 	var good *layer

@@ -64,6 +64,14 @@ func Pack(ctx context.Context, src, out string, format Form, opts PackOptions) (
 	if err := problem.AsError(o.index.Problems); err != nil {
 		return "", err
 	}
+	if o.index.Form == FormDirectory {
+		// What is checked is what was packed, not what it was packed from.
+		for i := range o.index.Entries {
+			if e := &o.index.Entries[i]; e.Type == Directory {
+				e.Mode = directoryMode
+			}
+		}
+	}
 	if opts.Check != nil {
 		if err := opts.Check(o.index); err != nil {
 			return "", err

@@ -47,7 +47,7 @@ func (s *source) Read(p []byte) (int, error) {
 			return n, werr
 		}
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return n, err
@@ -102,7 +102,7 @@ func (c *copier) file(out io.Writer, in io.Reader, size int64, keep bool) (_ dig
 
 // unexpected turns the end of the data into what it is in the middle of something.
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
@@ -111,7 +111,7 @@ func unexpected(err error) error {
 // discard reads to the end.
 func (c *copier) discard(in io.Reader) error {
 	for {
-		if _, err := in.Read(c.buf); err == io.EOF {
+		if _, err := in.Read(c.buf); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -144,6 +144,7 @@ type ahead struct {
 	quit       chan struct{}
 	done       sync.WaitGroup
 	err        error // the reader's, valid once full is closed
+	seen       error // err, once Read has returned it
 	buf, rest  []byte
 }
 
@@ -159,23 +160,24 @@ func readAhead(r io.Reader) *ahead {
 			case <-a.quit:
 				return
 			case buf := <-a.free:
-				n := 0
-				n, a.err = fill(r, buf[:bufferBytes])
-				a.full <- buf[:n] // never blocks: there are no more buffers than it has room for
+				buf, a.err = fill(r, buf[:bufferBytes])
+				a.full <- buf // never blocks: there are no more buffers than it has room for
 			}
 		}
 	})
 	return a
 }
 
-// fill is io.ReadFull, but returns the reader's error as it is.
-func fill(r io.Reader, buf []byte) (n int, err error) {
+// fill reads until the buffer is full, and returns the part that is. Unlike io.ReadFull, it returns the
+// reader's error as it is.
+func fill(r io.Reader, buf []byte) (_ []byte, err error) {
+	n := 0
 	for n < len(buf) && err == nil {
 		var m int
 		m, err = r.Read(buf[n:])
 		n += m
 	}
-	return n, err
+	return buf[:n], err
 }
 
 func (a *ahead) Read(p []byte) (int, error) {
@@ -186,6 +188,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 		}
 		buf, ok := <-a.full
 		if !ok {
+			a.seen = a.err
 			return 0, a.err
 		}
 		a.buf, a.rest = buf, buf

@@ -36,7 +36,7 @@ func (f *findings) add(problems ...problem.Problem) error {
 		f.problems = append(f.problems, p)
 		if len(f.problems) == f.limit {
 			f.problems = append(f.problems, problem.New(problem.PathLimit, problem.Place{},
-				"the suite has more problems; reading stopped after the first %d", f.limit))
+				"reading stopped at %d problems, which is the limit; there may be more", f.limit))
 			return errStop
 		}
 	}

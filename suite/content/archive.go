@@ -124,23 +124,42 @@ type archive struct {
 	copy *copier
 	to   *staging
 
-	// Every entry of an archive that was made without a thought for times breaks the rule on them;
-	// that is one problem, told of the first.
-	timed     int
-	timedPath string
-	timedHow  string
+	// Where every entry shares a fault because of how the archive was made, that is one problem, told
+	// of the first.
+	timed, dotted repeated
+}
+
+// repeated counts entries that share a fault, and remembers the first.
+type repeated struct {
+	count     int
+	path, how string
+}
+
+func (r *repeated) add(path, how string) {
+	if r.count++; r.count == 1 {
+		r.path, r.how = strings.Clone(path), how
+	}
+}
+
+// others is to be said behind what is said of the first.
+func (r *repeated) others() string {
+	if r.count > 1 {
+		return " (so do other entries)"
+	}
+	return ""
 }
 
 func (a *archive) read() error {
 	err := a.entries()
-	if a.timed == 0 {
-		return err
+	if a.dotted.count > 0 {
+		err = cmp.Or(a.tree.report(problem.PathUnsafe, a.dotted.path, `the entry %s begins with "./"%s; expected paths as they are below the content root (tar -C DIR -c NAME…, not tar -C DIR -c .)`,
+			problem.Quoted(a.dotted.path), a.dotted.others()), err)
 	}
-	others := ""
-	if a.timed > 1 {
-		others = " (so do other entries)"
+	if a.timed.count > 0 {
+		err = cmp.Or(a.tree.report(problem.PathTime, a.timed.path, "the entry %s%s; expected the Unix epoch as its only time (tar --mtime=@0)",
+			a.timed.how, a.timed.others()), err)
 	}
-	return cmp.Or(a.tree.report(problem.PathTime, a.timedPath, "the entry %s%s; expected the Unix epoch as its only time (tar --mtime=@0)", a.timedHow, others), err)
+	return err
 }
 
 const blockBytes = 512
@@ -237,6 +256,19 @@ func (a *archive) entry(hdr *tar.Header, data io.Reader) error {
 		return &tarError{hdr.Name, "the entry is a " + string(typ) + " that states a size; expected 0"}
 	}
 
+	// Without the prefix everything else can be checked as if it had not been there.
+	name, dotted := strings.CutPrefix(hdr.Name, "./")
+	if dotted {
+		a.dotted.add(hdr.Name, "")
+		a.to = nil
+		if name == "" {
+			return nil
+		}
+		hdr.Name = name
+		if typ == Hardlink {
+			hdr.Linkname = strings.TrimPrefix(hdr.Linkname, "./")
+		}
+	}
 	e := Entry{Path: hdr.Name, Type: typ, UID: hdr.Uid, GID: hdr.Gid}
 	switch typ {
 	case Directory:
@@ -281,9 +313,7 @@ func (a *archive) refuse(hdr *tar.Header, what string) error {
 // metadata checks what an archive says of an entry beyond what the tree keeps.
 func (a *archive) metadata(p string, hdr *tar.Header) error {
 	if was := timeOf(hdr); was != "" {
-		if a.timed++; a.timed == 1 {
-			a.timedPath, a.timedHow = p, was
-		}
+		a.timed.add(p, was)
 	}
 	if attribute := attributeOf(hdr); attribute != "" {
 		return a.tree.report(problem.PathAttribute, p, "the entry has the extended attribute %s; expected none (tar --no-xattrs --no-acls --no-selinux)", problem.Quoted(attribute))

@@ -355,6 +355,7 @@ func archiveFaults(tb testing.TB) map[string]struct {
 		"grandparent that is a symlink": {layerOf(tb, member{name: "a/b/c"}, symlink("a", "x")), `path-parent a/b/c: "a" is a symlink; expected a directory`},
 		"parent that is a hardlink":     {layerOf(tb, member{name: "x"}, hardlink("a", "x"), member{name: "a/b"}), `path-parent a/b: "a" is a hardlink; expected a directory`},
 		"doubled path":                  {layerOf(tb, member{name: "a"}, member{name: "a"}), "path-duplicate a: the path occurs twice"},
+		"dot prefix":                    {layerOf(tb, member{name: "./"}, member{name: "./a"}, member{name: "./b/"}, hardlink("./c", "./a")), `path-unsafe ./: the entry "./" begins with "./" (so do other entries); expected paths as they are below the content root`},
 		"unsafe path":                   {layerOf(tb, member{name: "a//b"}), `path-unsafe a//b: "a//b" is no content path: it is not clean`},
 		"unsafe symlink":                {layerOf(tb, symlink("a", "/x")), `path-symlink a: the symlink's target "/x" is refused: it is absolute`},
 		"unsafe hardlink":               {layerOf(tb, hardlink("a", "x")), `path-hardlink a: the hardlink names "x", which is no earlier entry`},
@@ -422,6 +423,22 @@ func TestArchiveFaultsTogether(t *testing.T) {
 		require.Equal(t, want, problemsOf(index))
 		require.Equal(t, "{}", string(index.Texts["good.json"]), "what is good is there all the same")
 	}
+}
+
+// A prefix that all entries have is one fault, and hides no others.
+func TestDotPrefix(t *testing.T) {
+	var dotted []member
+	for _, m := range append([]member{{name: ""}}, sample...) {
+		m.name = "./" + m.name
+		dotted = append(dotted, m)
+	}
+	index := stream(t, layerOf(t, append(dotted, member{name: "./tools/open", mode: 0o666})...), defaults())
+	require.Equal(t, []string{
+		`path-unsafe ./: the entry "./" begins with "./" (so do other entries); expected paths as they are below the content root (tar -C DIR -c NAME…, not tar -C DIR -c .)`,
+		`path-mode tools/open: mode 0666 lets group or others write; expected that only the owner may (chmod go-w)`,
+	}, problemsOf(index))
+	require.Len(t, index.Entries, len(sample)+1)
+	require.Contains(t, index.Texts, "agentsuite.json")
 }
 
 // How far the goroutine that inflates has come when an archive turns out to be none must not show.

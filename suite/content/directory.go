@@ -383,7 +383,7 @@ func (r *fileReader) read(i int, out io.Writer) error {
 		return err
 	}
 	defer file.Close()
-	capable, err := hasCapability(file)
+	capable, err := HasCapability(file)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasCapability tells whether a file carries capabilities. Of all extended attributes of a file on
+// HasCapability tells whether a file carries capabilities. Of all extended attributes of a file on
 // disk they alone would reach an image and change what the file may do there.
-func hasCapability(file *os.File) (bool, error) {
+func HasCapability(file *os.File) (bool, error) {
 	// Fd would change the file's mode of blocking, for a call or two more a file.
 	conn, err := file.SyscallConn()
 	if err != nil {

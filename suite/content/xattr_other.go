@@ -4,5 +4,5 @@ package content
 
 import "os"
 
-// hasCapability is always false: only Linux knows file capabilities.
-func hasCapability(*os.File) (bool, error) { return false, nil }
+// HasCapability is always false: only Linux knows file capabilities.
+func HasCapability(*os.File) (bool, error) { return false, nil }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/agentsuite/agentsuite-llb/image/abi"
@@ -59,6 +60,14 @@ func (s *Scan) Append(e Entry) {
 			"/%s has mode %04o; set-id gives nothing in a sandbox, which runs with no_new_privs, so leave the bit out of the image", e.Path, e.Mode))
 	}
 	s.Entries = append(s.Entries, e)
+}
+
+// AppendCapable records that files have capabilities, which no entry tells.
+func (s *Scan) AppendCapable(paths []string) {
+	for _, p := range slices.Sorted(slices.Values(paths)) {
+		s.Warnings = append(s.Warnings, newWarning(problem.FileCapabilities, problem.Place{Path: p},
+			"/%s has capabilities; they give nothing in a sandbox, which runs with no_new_privs, so leave them out of the image", p))
+	}
 }
 
 func (s *Scan) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {

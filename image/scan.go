@@ -100,6 +100,8 @@ type reading struct {
 	entry  int
 	digest digest.Digest
 	facts  *abi.Facts
+	// capable tells that the file has capabilities.
+	capable bool
 }
 
 func (s *scanner) run(ctx context.Context) error {
@@ -137,7 +139,11 @@ func (s *scanner) run(ctx context.Context) error {
 
 func (s *scanner) collect(readings [][]reading) {
 	entries := s.scan.Entries
+	capable := map[string]bool{}
 	for _, r := range slices.Concat(readings...) {
+		if r.capable {
+			capable[entries[r.entry].Path] = true
+		}
 		entries[r.entry].Digest = r.digest
 		if r.facts != nil {
 			s.scan.Objects[entries[r.entry].Path] = *r.facts
@@ -149,7 +155,11 @@ func (s *scanner) collect(readings [][]reading) {
 		if facts, ok := s.scan.Objects[original.Path]; ok {
 			s.scan.Objects[name.Path] = facts
 		}
+		if capable[original.Path] {
+			capable[name.Path] = true
+		}
 	}
+	s.scan.AppendCapable(slices.Collect(maps.Keys(capable)))
 }
 
 // walk visits every directory once, in an order that depends on names alone.
@@ -361,8 +371,11 @@ func (r *fileReader) read(ctx context.Context, t task) (reading, error) {
 		return reading{}, fmt.Errorf("reading %s: %w", t.path, errChanged)
 	}
 	got.digest = digest.NewDigest(digest.SHA256, r.hash)
+	var err error
+	if got.capable, err = content.HasCapability(t.file); err != nil {
+		return reading{}, err
+	}
 	if native {
-		var err error
 		if got.facts, err = abi.Read(t.file, size); err != nil {
 			return reading{}, fmt.Errorf("reading %s: %w", t.path, err)
 		}

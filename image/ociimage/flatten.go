@@ -132,6 +132,7 @@ func (i *Image) fetch(ctx context.Context, files map[string]*inode, most int64) 
 // files.
 func (a *applier) collect(scan *image.Scan) map[string]*inode {
 	files := map[string]*inode{}
+	var capable []string
 	type directory struct {
 		path string
 		*node
@@ -159,6 +160,9 @@ func (a *applier) collect(scan *image.Scan) map[string]*inode {
 				if child.facts != nil {
 					scan.Objects[p] = *child.facts
 				}
+				if child.capable {
+					capable = append(capable, p)
+				}
 			}
 			scan.Append(e)
 		}
@@ -166,6 +170,7 @@ func (a *applier) collect(scan *image.Scan) map[string]*inode {
 		pending = append(pending, below...)
 	}
 	slices.SortFunc(scan.Entries, func(a, b image.Entry) int { return strings.Compare(a.Path, b.Path) })
+	scan.AppendCapable(capable)
 	return files
 }
 

@@ -171,6 +171,12 @@ func TestFlattenIsScan(t *testing.T) {
 		},
 	}
 	uid, gid := os.Getuid(), os.Getgid()
+	if uid == 0 {
+		tests["files with capabilities"] = layers{
+			{capable(file("b/ping", 0o755, "ping")), file("b/su", 0o4755, "su"), capable(file("a", 0o755, "a")), capable(hardlink("d/b", "b/ping", 0o755))},
+			{capable(hardlink("c", "b/ping", 0o755)), file("a", 0o755, "another")},
+		}
+	}
 	for name, all := range tests {
 		t.Run(name, func(t *testing.T) {
 			unpacked := t.TempDir()
@@ -197,6 +203,12 @@ func TestFlattenIsScan(t *testing.T) {
 			require.Empty(t, cmp.Diff(want, got.Scan, opts))
 		})
 	}
+}
+
+// capable gives an entry a capability, as its inode holds one.
+func capable(e ocitest.Entry) ocitest.Entry {
+	e.PAXRecords = map[string]string{"SCHILY.xattr.security.capability": "\x01\x00\x00\x02\x00\x04" + strings.Repeat("\x00", 14)}
+	return e
 }
 
 func TestFlattenOwners(t *testing.T) {

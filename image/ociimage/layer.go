@@ -188,7 +188,7 @@ func (a *applier) apply(entry int, header *tar.Header, r io.Reader) error {
 	}
 	file := &inode{
 		mode: uint32(header.Mode) & 0o7777, uid: header.Uid, gid: header.Gid,
-		origin: origin{a.layer, entry},
+		origin: origin{a.layer, entry}, capable: isCapable(header),
 	}
 	switch header.Typeflag {
 	case tar.TypeDir:
@@ -218,6 +218,11 @@ func (a *applier) apply(entry int, header *tar.Header, r io.Reader) error {
 		return fmt.Errorf("its type %q is none of a layer", header.Typeflag)
 	}
 	return a.add(name, file)
+}
+
+// isCapable tells whether an unpacker gives a file capabilities.
+func isCapable(header *tar.Header) bool {
+	return header.PAXRecords["SCHILY.xattr.security.capability"] != ""
 }
 
 func isID(id int) bool { return id >= 0 && id < math.MaxUint32 }
@@ -265,6 +270,7 @@ func (a *applier) applyLink(name string, header *tar.Header) error {
 	}
 	// Unpackers set the attributes of the entry, and all names of a file have them in common.
 	shared.uid, shared.gid = header.Uid, header.Gid
+	shared.capable = isCapable(header) // a new owner takes them away
 	if shared.kind != fs.ModeSymlink {
 		shared.mode = uint32(header.Mode) & 0o7777
 	}

@@ -33,6 +33,7 @@ type inode struct {
 	digest   digest.Digest
 	target   string // of a symlink
 	facts    *abi.Facts
+	capable  bool // it has capabilities
 	// origin is where the bytes of a regular file come from, bytes are they if they are kept.
 	origin origin
 	bytes  []byte

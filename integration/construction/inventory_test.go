@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image"
@@ -42,4 +43,12 @@ func entry(inventory image.Inventory, p string) *image.Entry {
 		return nil
 	}
 	return &inventory.Entries[n]
+}
+
+// requireEntry holds that the inventory has an entry, size and digest apart.
+func requireEntry(t *testing.T, inventory image.Inventory, want image.Entry) {
+	t.Helper()
+	got := entry(inventory, want.Path)
+	require.NotNil(t, got, want.Path)
+	require.Empty(t, cmp.Diff(want, *got, cmpopts.IgnoreFields(image.Entry{}, "Size", "Digest")))
 }

@@ -174,7 +174,7 @@ func (s spec) write(t *testing.T, dir string) {
 		agents = append(agents, object{"id": id, "path": at})
 		writeFile(t, dir, "instructions/"+id+".md", s.instructions)
 		doc(at, suite.MediaTypeAgent, object{
-			"id": id, "instructions": object{"path": "instructions/" + id + ".md"},
+			"id": id, "description": "An agent.", "instructions": object{"path": "instructions/" + id + ".md"},
 			"model": object{"protocol": "any", "model": "any"}, "toolProviders": emptyNotNull(required),
 		})
 		for _, platform := range s.platforms {

@@ -231,7 +231,7 @@ func (d *directory) dockerfile(root *os.Root, name string, stat fs.FileInfo) err
 	if err != nil || text == nil {
 		return err
 	}
-	if wrong := checkDockerfile(text); wrong != nil {
+	if wrong := CheckBuildFile(text); wrong != nil {
 		return d.report(problem.BuildFile, name, `the build file is refused: %v; expected a "# syntax=" line and nothing else but blank lines and comments`, wrong)
 	}
 	return nil

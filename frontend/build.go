@@ -11,6 +11,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerui"
 	"github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/agentsuite/agentsuite-llb/image"
 	agentllb "github.com/agentsuite/agentsuite-llb/llb"
@@ -47,7 +48,7 @@ func run(ctx context.Context, c client.Client, find executableFunc) (*client.Res
 	if result, ok, err := b.docker.HandleSubrequest(ctx, b.requests()); ok || err != nil {
 		return result, err
 	}
-	s, err := b.validSource(ctx)
+	s, err := b.checkedSource(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +97,17 @@ func newBuild(ctx context.Context, c client.Client, find executableFunc) (*build
 		b.constraints = append(b.constraints, llb.IgnoreCache)
 	}
 	return b, nil
+}
+
+// checkedSource opens the suite while the build file is looked at.
+func (b *build) checkedSource(ctx context.Context) (s *source, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.checkBuildFile(ctx) })
+	group.Go(func() (err error) {
+		s, err = b.validSource(ctx)
+		return err
+	})
+	return s, group.Wait()
 }
 
 // validSource opens the suite and returns its problems as the error.

@@ -18,6 +18,8 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	b := example.Builder(t, daemon.BuildkitdOptions{})
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere.Dockerfile")
+	require.NoError(t, os.WriteFile(elsewhere, []byte("# syntax=x\nRUN something\n"), 0o644))
 	for _, test := range []struct {
 		name  string
 		spoil func(t *testing.T, dir string)
@@ -114,6 +116,11 @@ func TestBadInput(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte("# syntax=x\nFROM scratch\n"), 0o644))
 			},
 			want: []string{"Dockerfile", "AS-PATH-001"},
+		},
+		{
+			name: "build file with instructions elsewhere",
+			args: []string{"--file", elsewhere},
+			want: []string{"elsewhere.Dockerfile", "AS-PATH-001", "line 2"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

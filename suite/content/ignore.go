@@ -34,9 +34,9 @@ func isBuildFile(p string) (ok, dockerfile bool) {
 	return false, false
 }
 
-// checkDockerfile says why a Dockerfile beside a suite does more than name the frontend, or nil. A
+// CheckBuildFile says why a Dockerfile that starts the build of a suite does more than name the frontend, or nil. A
 // frontend reads agentsuite.json, so whatever else stood there would be silently without effect.
-func checkDockerfile(text []byte) error {
+func CheckBuildFile(text []byte) error {
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		return errors.New("it is no text")
 	}

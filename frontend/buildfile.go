@@ -1,0 +1,32 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
+)
+
+const filenameOption = "filename"
+
+// checkBuildFile refuses a build file that does more than name this frontend: whatever else stood there
+// would be silently without effect. Reading the suite checks those that lie beside it; a build may name
+// another with --file.
+func (b *build) checkBuildFile(ctx context.Context) error {
+	name := b.docker.BuildOpts().Opts[filenameOption]
+	if path.Base(name) == suite.ManifestPath {
+		return nil
+	}
+	file, err := b.docker.ReadEntrypoint(ctx, "Dockerfile")
+	if err != nil {
+		return fmt.Errorf("reading the build file: %w", err)
+	}
+	if wrong := content.CheckBuildFile(file.Data); wrong != nil {
+		return problem.AsError([]problem.Problem{problem.New(problem.BuildFile, problem.Place{Path: file.Filename},
+			"the build file is refused: %v; expected a \"# syntax=\" line and nothing else but blank lines and comments", wrong)})
+	}
+	return nil
+}

@@ -3,7 +3,8 @@ package problem
 import "strings"
 
 // Suggest returns the known name that an unknown one was probably meant to be: equal but for case, or
-// at most a third of its characters away. The first of equally near names wins.
+// at most a third of its bytes away. The first of equally near names wins. Names longer than any that
+// people write are neither looked for nor proposed, because comparing costs the product of two lengths.
 func Suggest(name string, known []string) (string, bool) {
 	const longest = 128
 	if len(name) > longest {
@@ -14,7 +15,10 @@ func Suggest(name string, known []string) (string, bool) {
 		if strings.EqualFold(name, candidate) {
 			return candidate, true
 		}
-		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); len(candidate) <= longest && d < nearest {
+		if len(candidate) > longest {
+			continue
+		}
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < nearest {
 			best, nearest = candidate, d
 		}
 	}

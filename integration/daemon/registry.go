@@ -12,6 +12,12 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/registry/remote"
 )
 
 // startLimit is how long a server may take until it answers.
@@ -92,6 +98,33 @@ func StartRegistry(ctx context.Context, tools Tools, opts RegistryOptions) (_ *R
 		process.kill()
 		return nil, fmt.Errorf("registry did not listen within %v; its log:\n%s", startLimit, process.logTail())
 	}
+}
+
+// Push copies the one image, or the one index, of an OCI layout into a repository, where it is tagged latest, and returns
+// its digest.
+func (r *Registry) Push(ctx context.Context, layout, repository string) (digest.Digest, error) {
+	data, err := os.ReadFile(filepath.Join(layout, ocispecs.ImageIndexFile))
+	if err != nil {
+		return "", err
+	}
+	var index ocispecs.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return "", fmt.Errorf("reading the index of %s: %w", layout, err)
+	}
+	if len(index.Manifests) != 1 {
+		return "", fmt.Errorf("expected one image in %s, found %d", layout, len(index.Manifests))
+	}
+	source, err := oci.NewFromFS(ctx, os.DirFS(layout))
+	if err != nil {
+		return "", err
+	}
+	target, err := remote.NewRepository(r.Host + "/" + repository)
+	if err != nil {
+		return "", err
+	}
+	target.PlainHTTP = true
+	pushed, err := oras.Copy(ctx, source, index.Manifests[0].Digest.String(), target, "latest", oras.DefaultCopyOptions)
+	return pushed.Digest, err
 }
 
 // Log is the end of what the registry wrote.

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
-	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/integration/daemon"
@@ -87,34 +85,19 @@ func (e *Example) bake(ctx context.Context, config string) error {
 	if err != nil {
 		return err
 	}
-	layouts := []string{"bake", "--allow=fs.write=" + filepath.Dir(e.layouts)}
+	args := []string{"bake", "--allow=fs.write=" + filepath.Dir(e.layouts)}
 	for _, target := range bakeTargets {
-		layouts = append(layouts, "--set", fmt.Sprintf("%s.output=type=oci,tar=false,rewrite-timestamp=true,dest=%s/%s", target, e.layouts, target))
+		args = append(args, "--set", fmt.Sprintf("%s.output=type=oci,tar=false,rewrite-timestamp=true,dest=%s/%s", target, e.layouts, target))
 	}
-	for _, bake := range []struct{ args, env []string }{
-		{layouts, nil},
-		{[]string{"bake"}, []string{"PUSH=1", "REGISTRY=" + e.Registry.Host + "/agentsuite"}},
-	} {
-		cmd := buildx.Command(ctx, append(bake.args, bakeTargets...)...)
-		cmd.Dir = e.Tools.Checkout
-		cmd.Env = append(cmd.Env, bake.env...)
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("baking the images (run `make programs` first): %w\n%s", err, output)
-		}
+	cmd := buildx.Command(ctx, append(args, bakeTargets...)...)
+	cmd.Dir = e.Tools.Checkout
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("baking the images (run `make programs` first): %w\n%s", err, output)
 	}
 	for _, target := range bakeTargets {
-		var index ocispecs.Index
-		data, err := os.ReadFile(filepath.Join(e.layouts, target, ocispecs.ImageIndexFile))
-		if err != nil {
+		if e.digests[target], err = e.Registry.Push(ctx, filepath.Join(e.layouts, target), "agentsuite/"+target); err != nil {
 			return err
 		}
-		if err := json.Unmarshal(data, &index); err != nil {
-			return err
-		}
-		if len(index.Manifests) != 1 {
-			return fmt.Errorf("expected one image in the layout of %s, found %d", target, len(index.Manifests))
-		}
-		e.digests[target] = index.Manifests[0].Digest
 	}
 	return nil
 }

@@ -72,6 +72,9 @@ func run(ctx context.Context, c client.Client, find executableFunc) (*client.Res
 }
 
 func newBuild(ctx context.Context, c client.Client, find executableFunc) (*build, error) {
+	if err := checkDaemon(c.BuildOpts().LLBCaps); err != nil {
+		return nil, err
+	}
 	docker, err := dockerui.NewClient(c)
 	if err != nil {
 		return nil, fmt.Errorf("reading the build's options: %w", err)

@@ -72,7 +72,7 @@ func ownState(ctx context.Context, c client.Client, build ocispecs.Platform) (ll
 func ownReference(ctx context.Context, c client.Client, build ocispecs.Platform) (llb.State, error) {
 	source := c.BuildOpts().Opts["source"]
 	if source == "" {
-		return llb.State{}, errors.New("the daemon names neither the frontend's definition nor its image; BuildKit 0.13 or newer does")
+		return llb.State{}, fmt.Errorf("the daemon names neither the frontend's definition nor its image; BuildKit %s or newer does", MinBuildKit)
 	}
 	ref, dgst, _, err := c.ResolveImageConfig(ctx, source, sourceresolver.Opt{
 		LogName:  "[internal] resolve the frontend's own image",

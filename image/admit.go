@@ -56,7 +56,7 @@ func (s *Scan) Append(e Entry) {
 		s.problem(problem.ImageEntryName, problem.Place{Path: e.Path},
 			"/%s is a symlink to %s, which is no UTF-8, so no inventory can list it; change or remove it in the image", e.Path, e.LinkTarget)
 	case e.Type == content.File && e.Mode&setID != 0:
-		s.Warnings = append(s.Warnings, newWarning(problem.SetIDFile, problem.Place{Path: e.Path},
+		s.Warnings = append(s.Warnings, problem.NewWarning(problem.SetIDFile, problem.Place{Path: e.Path},
 			"/%s has mode %04o; set-id gives nothing in a sandbox, which runs with no_new_privs, so leave the bit out of the image", e.Path, e.Mode))
 	}
 	s.Entries = append(s.Entries, e)
@@ -65,7 +65,7 @@ func (s *Scan) Append(e Entry) {
 // AppendCapable records that files have capabilities, which no entry tells.
 func (s *Scan) AppendCapable(paths []string) {
 	for _, p := range slices.Sorted(slices.Values(paths)) {
-		s.Warnings = append(s.Warnings, newWarning(problem.FileCapabilities, problem.Place{Path: p},
+		s.Warnings = append(s.Warnings, problem.NewWarning(problem.FileCapabilities, problem.Place{Path: p},
 			"/%s has capabilities; they give nothing in a sandbox, which runs with no_new_privs, so leave them out of the image", p))
 	}
 }

@@ -100,7 +100,7 @@ func sboms(in Inputs) (attestations []Attestation, warnings []problem.Warning) {
 		}
 		predicate, ok := sbomPredicates[described.MediaType]
 		if !ok {
-			warnings = append(warnings, newWarning(problem.SBOMFormat, newPlaces(in).variant(b, "sbom", "mediaType"),
+			warnings = append(warnings, problem.NewWarning(problem.SBOMFormat, newPlaces(in).variant(b, "sbom", "mediaType"),
 				"the SBOM of %s has the media type %s, which no attestation is known for, so it is not attached; use application/spdx+json or application/vnd.cyclonedx+json",
 				b.Key(), problem.Quoted(described.MediaType)))
 			continue

@@ -50,7 +50,7 @@ type stack struct {
 	component func(e *Entry) string
 	inputs    []input
 	overlay   []contribution
-	report    *report
+	found     *problem.Collector
 
 	// final is the composed filesystem.
 	final tree
@@ -204,7 +204,7 @@ func (s *stack) collision(first *Entry, from input, c contribution) {
 	case from.bundle != nil:
 		rule, at = problem.BundleCollision, from.bundle.InstallRootAt
 	}
-	s.report.problem(rule, at, "/%s is brought by %s and, differently, by %s: %s; let one of them leave it out, or make them identical",
+	s.found.Report(rule, at, "/%s is brought by %s and, differently, by %s: %s; let one of them leave it out, or make them identical",
 		c.path, from, in, difference(first, c.entry))
 }
 
@@ -255,7 +255,7 @@ func (s *stack) reportObstacles() {
 				advice = b.instead(p, target)
 			}
 		}
-		s.report.problem(problem.BundleThroughSymlink, b.InstallRootAt,
+		s.found.Report(problem.BundleThroughSymlink, b.InstallRootAt,
 			"bundle %s would be installed through /%s, which is %s in %s (for instance /%s); %s",
 			b.Component, p, what, o.from, b.destinationBelow(p), advice)
 	}

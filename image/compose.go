@@ -21,11 +21,11 @@ import (
 // that is wrong with the filesystem is in [Composed.Problems], and the inventory is none then; an error
 // means that ctx is done or that the arguments do not belong together.
 func Compose(ctx context.Context, r *Recipe, scans Scans) (*Composed, []byte, error) {
-	c := &composer{recipe: r, scans: scans, report: newReport()}
+	c := &composer{recipe: r, scans: scans, found: &problem.Collector{}}
 	if scans.Base == nil || r.Stacked && scans.Harness == nil {
 		return nil, nil, errors.New("the scan of a pinned image is missing")
 	}
-	c.report.problems = slices.Clone(r.Problems)
+	c.found.Problems = slices.Clone(r.Problems) // which NewRecipe has limited already
 	if c.reportScans() {
 		return c.result(nil), nil, nil
 	}
@@ -47,7 +47,7 @@ func Compose(ctx context.Context, r *Recipe, scans Scans) (*Composed, []byte, er
 			return nil, nil, err
 		}
 	}
-	if len(c.report.problems) > 0 {
+	if len(c.found.Problems) > 0 {
 		return c.result(nil), nil, nil
 	}
 	entries := c.stack.final
@@ -58,7 +58,7 @@ func Compose(ctx context.Context, r *Recipe, scans Scans) (*Composed, []byte, er
 type composer struct {
 	recipe *Recipe
 	scans  Scans
-	report *report
+	found  *problem.Collector
 	stack  stack
 	user   User
 }
@@ -85,12 +85,12 @@ func (c *composer) reportScans() (incomplete bool) {
 		for _, p := range scan.Problems {
 			incomplete = incomplete || p.Rule == problem.ImageLimit
 			if news(p.Rule.ID + "\x00" + p.Path + "\x00" + p.Message) {
-				c.report.problem(p.Rule, p.Place, "in the %s, %s", where, p.Message)
+				c.found.Report(p.Rule, p.Place, "in the %s, %s", where, p.Message)
 			}
 		}
 		for _, w := range scan.Warnings {
 			if news(w.Rule.Name + "\x00" + w.Path + "\x00" + w.Message) {
-				c.report.warning(newWarning(w.Rule, w.Place, "in the %s, %s", where, w.Message))
+				c.found.Warn(problem.NewWarning(w.Rule, w.Place, "in the %s, %s", where, w.Message))
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (c *composer) reportReserved() {
 		if self == nil && len(contents) == 0 {
 			return false
 		}
-		c.report.problem(problem.ImageReserved, problem.Place{Path: MetadataDir},
+		c.found.Report(problem.ImageReserved, problem.Place{Path: MetadataDir},
 			"the %s has a /%s of its own; build it without, this is where the metadata of the sandbox goes", where, MetadataDir)
 		return true
 	}
@@ -119,7 +119,7 @@ func (c *composer) reportReserved() {
 }
 
 func (c *composer) compose(metadata []Entry) {
-	c.stack = stack{lower: c.lower().Entries, component: c.lowerComponent(), report: c.report}
+	c.stack = stack{lower: c.lower().Entries, component: c.lowerComponent(), found: c.found}
 	if c.scans.Harness != nil && !c.recipe.Stacked {
 		c.stack.addImage(input{component: ComponentHarness}, c.scans.Harness.Entries)
 	}
@@ -127,7 +127,7 @@ func (c *composer) compose(metadata []Entry) {
 		b := &c.recipe.Bundles[i]
 		c.stack.add(input{component: b.Component, bundle: b}, b.Entries, b.Parents)
 	}
-	if c.report.counts[problem.ImageReserved] == 0 {
+	if !c.found.Has(problem.ImageReserved) {
 		c.stack.add(input{component: ComponentMetadata}, metadata, nil)
 	}
 	c.stack.compose()
@@ -156,13 +156,13 @@ func (c *composer) resolveUser() {
 	user, forced, err := c.databases().resolveUser(c.recipe.User)
 	switch {
 	case err != nil:
-		c.report.problem(problem.ImageUser, c.recipe.UserAt,
+		c.found.Report(problem.ImageUser, c.recipe.UserAt,
 			"the image is configured to run as %s, but %v; build it with a numeric user", problem.Quoted(c.recipe.User), err)
 		user = nobody
 	case forced && c.recipe.User == "":
-		c.report.warning(newWarning(problem.RootUser, c.recipe.UserAt, "the image is configured to run as no user in particular, so it runs as %s; build it with a numeric user", user))
+		c.found.Warn(problem.NewWarning(problem.RootUser, c.recipe.UserAt, "the image is configured to run as no user in particular, so it runs as %s; build it with a numeric user", user))
 	case forced:
-		c.report.warning(newWarning(problem.RootUser, c.recipe.UserAt, "the image is configured to run as %s, which is root, so it runs as %s; build it with another user", problem.Quoted(c.recipe.User), user))
+		c.found.Warn(problem.NewWarning(problem.RootUser, c.recipe.UserAt, "the image is configured to run as %s, which is root, so it runs as %s; build it with another user", problem.Quoted(c.recipe.User), user))
 	}
 	c.user = user
 }
@@ -186,14 +186,14 @@ func (c *composer) checkWritable() {
 func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
 	target, e, ok := c.stack.final.resolve(w)
 	if !ok || e != nil && e.Type != content.Directory {
-		c.report.problem(problem.BundleWritable, b.WritableAt,
+		c.found.Report(problem.BundleWritable, b.WritableAt,
 			"bundle %s needs %s writable, but no directory can be mounted there: the path leads to or through something else; choose another one",
 			b.Component, problem.Quoted(w))
 		return
 	}
 	for _, r := range reserved {
 		if within("/"+target, r.path) {
-			c.report.problem(problem.WritableReserved, b.WritableAt, "the writable path %s leads to /%s and would hide %s, %s; choose another one",
+			c.found.Report(problem.WritableReserved, b.WritableAt, "the writable path %s leads to /%s and would hide %s, %s; choose another one",
 				problem.Quoted(w), target, r.path, r.owner)
 		}
 	}
@@ -227,7 +227,7 @@ func (c *composer) reportHidden(b *RecipeBundle, w string, hidden tree) {
 		if e.Component == ComponentHarness {
 			rule = problem.ImageWritable
 		}
-		c.report.problem(rule, b.WritableAt, "bundle %s needs %s writable, but %s brings /%s, which would be hidden; move one of them",
+		c.found.Report(rule, b.WritableAt, "bundle %s needs %s writable, but %s brings /%s, which would be hidden; move one of them",
 			b.Component, problem.Quoted(w), input{component: e.Component}, e.Path)
 	}
 }
@@ -250,7 +250,7 @@ func (c *composer) checkABI(ctx context.Context) error {
 		return fmt.Errorf("checking the bundles' native files: %w", err)
 	}
 	for _, f := range findings {
-		c.report.problem(f.Rule, at[f.Component], "/%s: %s", f.Path, f.Message)
+		c.found.Report(f.Rule, at[f.Component], "/%s: %s", f.Path, f.Message)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func searchPath(env []string) []string {
 // result is what composing found out; inventory is nil if there are problems.
 func (c *composer) result(inventory []byte) *Composed {
 	composed := &Composed{User: c.user}
-	composed.Problems, composed.Warnings = c.report.finish()
+	composed.Problems, composed.Warnings = c.found.Finish()
 	if inventory == nil {
 		return composed
 	}

@@ -70,15 +70,15 @@ func NewRecipe(in Inputs) (*Recipe, error) {
 		User:     in.derived().Config.Config.User,
 		UserAt:   places.derivedPin(),
 	}
-	found := newReport()
-	found.add(configProblems(in, places)...)
+	var found problem.Collector
+	found.Add(configProblems(in, places)...)
 	for _, b := range sel.Bundles {
 		bundle, err := newRecipeBundle(in, b, places)
 		if err != nil {
 			return nil, fmt.Errorf("bundle %s: %w", b.Key(), err)
 		}
 		r.Bundles = append(r.Bundles, bundle)
-		found.add(destinationProblems(in, b, places)...)
+		found.Add(destinationProblems(in, b, places)...)
 	}
 	directories, files, err := metadata(in)
 	if err != nil {
@@ -91,7 +91,7 @@ func NewRecipe(in Inputs) (*Recipe, error) {
 	if r.Contract, err = newContract(in); err != nil {
 		return nil, err
 	}
-	r.Problems, _ = found.finish()
+	r.Problems, _ = found.Finish()
 	return r, nil
 }
 

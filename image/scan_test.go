@@ -246,7 +246,7 @@ func sampleScan() *Scan {
 		Files:    map[string][]byte{"etc/passwd": []byte("root\xff")},
 		Objects:  map[string]abi.Facts{"a/b": {Interpreter: []string{"/bin/sh"}}, "a/c": {ELF: &abi.ELF{Machine: "amd64", Needed: []string{"libc.so.6"}}}},
 		Problems: []problem.Problem{problem.New(problem.ImageEntryType, problem.Place{Path: "dev/x"}, "bad")},
-		Warnings: []problem.Warning{newWarning(problem.SetIDFile, problem.Place{Path: "a/b"}, "set-id")},
+		Warnings: []problem.Warning{problem.NewWarning(problem.SetIDFile, problem.Place{Path: "a/b"}, "set-id")},
 	}
 }
 

@@ -69,7 +69,7 @@ func read[T any](v *verification, rule *problem.Rule, path, mediaType string) *r
 		problems = schema.Check(doc, mediaType)
 	}
 	for _, p := range problems {
-		v.found.add(problem.Problem{Rule: rule, Place: p.Place, Message: p.Message})
+		v.found.Add(problem.Problem{Rule: rule, Place: p.Place, Message: p.Message})
 	}
 	if doc == nil || len(problems) > 0 {
 		return nil
@@ -88,7 +88,7 @@ func read[T any](v *verification, rule *problem.Rule, path, mediaType string) *r
 
 // differ reports a member of a document that is not what it should be.
 func differ[T any](v *verification, rule *problem.Rule, r *record[T], pointer, format string, args ...any) {
-	v.found.add(problem.New(rule, r.doc.Place(pointer), format, args...))
+	v.found.Report(rule, r.doc.Place(pointer), format, args...)
 }
 
 func (v *verification) readAgent() {
@@ -154,7 +154,7 @@ func checkDescriptor(v *verification, rule *problem.Rule, d suite.Descriptor, te
 // checkPlatform holds the platform of a record against those of config and index.
 func (v *verification) checkPlatform(rule *problem.Rule, got suite.Platform, at problem.Place) {
 	if got != v.image.Platform {
-		v.found.add(problem.New(rule, at, "the record is for %s, the image's config for %s", got, v.image.Platform))
+		v.found.Report(rule, at, "the record is for %s, the image's config for %s", got, v.image.Platform)
 	}
 	if stated := v.image.Stated; stated != nil && *stated != v.image.Platform {
 		v.problem(rule, "", "the index offers the image for %s, its config is for %s", *stated, v.image.Platform)
@@ -246,15 +246,15 @@ func (v *verification) readProviders() {
 
 func (w wanted) check(v *verification, r *record[suite.ToolProvider]) {
 	if w.manifest != "" && r.identity != w.manifest {
-		v.found.add(problem.New(problem.VerifySource, w.at, "the embedded manifest of %s is %s, the record states %s", w.key, r.identity, w.manifest))
+		v.found.Report(problem.VerifySource, w.at, "the embedded manifest of %s is %s, the record states %s", w.key, r.identity, w.manifest)
 	}
 	i := slices.IndexFunc(r.value.Variants, func(x suite.Variant) bool { return x.Platform == v.image.Platform })
 	if i < 0 {
-		v.found.add(problem.New(problem.VerifySource, w.at, "the embedded manifest of %s has no variant for %s", w.key, v.image.Platform))
+		v.found.Report(problem.VerifySource, w.at, "the embedded manifest of %s has no variant for %s", w.key, v.image.Platform)
 		return
 	}
 	if got := r.value.Variants[i].VariantDigest; got != w.variant {
-		v.found.add(problem.New(problem.VerifySource, w.at, "the variant of %s for %s is %s, the record states %s", w.key, v.image.Platform, got, w.variant))
+		v.found.Report(problem.VerifySource, w.at, "the variant of %s for %s is %s, the record states %s", w.key, v.image.Platform, got, w.variant)
 	}
 }
 

@@ -149,7 +149,7 @@ func (v *verification) readContract() *specs.Spec {
 	}
 	_, problems := strictjson.Parse(image.RuntimePath, text, strictjson.DefaultLimits())
 	for _, p := range problems {
-		v.found.add(problem.Problem{Rule: problem.VerifyContract, Place: p.Place, Message: p.Message})
+		v.found.Add(problem.Problem{Rule: problem.VerifyContract, Place: p.Place, Message: p.Message})
 	}
 	if len(problems) > 0 {
 		return nil
@@ -173,7 +173,7 @@ type contractCheck struct {
 }
 
 func (c contractCheck) wrong(pointer, format string, args ...any) {
-	c.found.add(problem.New(problem.VerifyContract, problem.Place{Path: image.RuntimePath, Pointer: pointer}, format, args...))
+	c.found.Report(problem.VerifyContract, problem.Place{Path: image.RuntimePath, Pointer: pointer}, format, args...)
 }
 
 func (c contractCheck) process(user image.User, numeric bool) {

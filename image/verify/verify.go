@@ -38,13 +38,13 @@ type Options struct {
 // image, or one of the options, could not be read, or that ctx is done.
 func Image(ctx context.Context, i *ociimage.Image, opts Options) (*Report, error) {
 	v := &verification{
-		image: i, opts: opts, found: newFindings(),
+		image: i, opts: opts, found: &problem.Collector{},
 		report: &Report{Image: i.Name(), Digest: i.Descriptor.Digest, Platform: i.Platform, Bundles: []string{}},
 	}
 	if err := v.run(ctx); err != nil {
 		return nil, err
 	}
-	v.report.Problems, v.report.Warnings = v.found.finish()
+	v.report.Problems, v.report.Warnings = v.found.Finish()
 	return v.report, nil
 }
 
@@ -53,7 +53,7 @@ type verification struct {
 	image  *ociimage.Image
 	opts   Options
 	report *Report
-	found  *findings
+	found  *problem.Collector
 
 	scan *image.Scan
 	// kept are the bytes of the files below /.agentsuite.
@@ -98,10 +98,10 @@ func (v *verification) read(ctx context.Context) (incomplete bool, err error) {
 		return false, err
 	}
 	for _, p := range rootfs.Scan.Problems {
-		v.found.add(p)
+		v.found.Add(p)
 		incomplete = incomplete || p.Rule == problem.ImageLimit
 	}
-	v.found.warnings = append(v.found.warnings, rootfs.Scan.Warnings...)
+	v.found.Warn(rootfs.Scan.Warnings...)
 	v.scan, v.kept, v.expected = rootfs.Scan, rootfs.Kept, map[string]bool{}
 	return incomplete, nil
 }
@@ -110,7 +110,7 @@ func isMetadata(p string) bool { return strings.HasPrefix(p, image.MetadataDir+"
 
 // problem reports a problem at a path of the image's filesystem, or about the image as a whole.
 func (v *verification) problem(rule *problem.Rule, path, format string, args ...any) {
-	v.found.add(problem.New(rule, problem.Place{Path: problem.Printable(path)}, format, args...))
+	v.found.Report(rule, problem.Place{Path: problem.Printable(path)}, format, args...)
 }
 
 // checkKind finds out whether the image is an agent's or a tool provider's.
@@ -134,32 +134,6 @@ func (v *verification) checkKind() {
 		v.problem(problem.VerifyKind, "", "the image has neither /%s nor /%s, so it is no sandbox image of an AgentSuite",
 			image.BindingPath, image.ToolProviderCompositionPath)
 	}
-}
-
-// findings collects problems; of each rule only so many, since a hostile image could have millions.
-type findings struct {
-	problems []problem.Problem
-	warnings []problem.Warning
-	counts   map[*problem.Rule]int
-}
-
-const maxProblemsOfRule = 100
-
-func newFindings() *findings { return &findings{counts: map[*problem.Rule]int{}} }
-
-func (f *findings) add(p problem.Problem) {
-	if f.counts[p.Rule]++; f.counts[p.Rule] <= maxProblemsOfRule {
-		f.problems = append(f.problems, p)
-	}
-}
-
-func (f *findings) finish() ([]problem.Problem, []problem.Warning) {
-	for _, rule := range problem.Rules() {
-		if more := f.counts[rule] - maxProblemsOfRule; more > 0 {
-			f.problems = append(f.problems, problem.New(rule, problem.Place{}, "%d more problems of this kind are not listed", more))
-		}
-	}
-	return problem.Sort(f.problems), f.warnings
 }
 
 // Valid tells whether no image has a problem.

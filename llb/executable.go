@@ -56,6 +56,7 @@ func (x Executable) Compose(in ComposeInputs, opts ...llb.ConstraintsOpt) (llb.S
 		return llb.State{}, fmt.Errorf("encoding the request to compose %s: %w", in.Request.Target, err)
 	}
 	name := fmt.Sprintf("[%s %s] compose the filesystem", in.Request.Target, in.Request.Platform)
+	opts = withOptions(llb.ProgressGroup(name, "[internal] "+name, false), opts)
 	run := x.run(tool.Compose, internal(name), opts)
 	run.AddMount(tool.RequestDir, llb.Scratch().File(
 		llb.Mkfile(tool.RequestFile, 0o444, request), withOptions(internal(name+": request"), opts)...), llb.Readonly)

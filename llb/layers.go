@@ -65,27 +65,32 @@ type Options struct {
 func Image(plan *image.Plan, src Sources, opts Options) (llb.State, error) {
 	e := emitter{plan: plan, src: src, opts: opts, epoch: time.Unix(plan.SourceEpoch, 0).UTC()}
 	bottom := src.Base
-	var layers []llb.State
+	var states []llb.State
+	var layers []image.Layer
 	for _, layer := range plan.Layers {
+		var state llb.State
 		switch layer.Kind {
 		case image.LayerRuntimeBase:
+			continue
 		case image.LayerHarnessStacked:
 			bottom = *src.Harness
+			continue
 		case image.LayerHarnessBeside:
-			layers = append(layers, e.beside(layer))
+			state = e.beside(layer)
 		case image.LayerBundles:
-			layers = append(layers, e.bundles(layer))
+			state = e.bundles(layer)
 		case image.LayerMetadata:
-			layers = append(layers, e.metadata(layer))
+			state = e.metadata(layer)
 		default:
 			return llb.State{}, fmt.Errorf("planning %s: unknown kind of layer %q", plan.Target, layer.Kind)
 		}
+		states, layers = append(states, state), append(layers, layer)
 	}
 	if opts.Merge {
-		return llb.Merge(append([]llb.State{bottom}, layers...), e.named("merge the layers")...), nil
+		return llb.Merge(append([]llb.State{bottom}, states...), e.named("merge the layers")...), nil
 	}
-	for i, layer := range layers {
-		bottom = bottom.File(e.stamped(layer), e.named(fmt.Sprintf("copy layer %d of %d", i+1, len(layers)))...)
+	for i, state := range states {
+		bottom = bottom.File(e.stamped(state), e.grouped(layers[i], ": copy onto the others")...)
 	}
 	return bottom, nil
 }
@@ -99,7 +104,18 @@ type emitter struct {
 
 // named names an operation for people. Names are no part of an operation, so they move no digest.
 func (e emitter) named(name string) []llb.ConstraintsOpt {
-	return withOptions(llb.WithCustomNamef("[%s %s] %s", e.plan.Target, e.plan.Platform, name), e.opts.Constraints)
+	return withOptions(llb.WithCustomName(e.title(name)), e.opts.Constraints)
+}
+
+func (e emitter) title(name string) string {
+	return fmt.Sprintf("[%s %s] %s", e.plan.Target, e.plan.Platform, name)
+}
+
+// grouped names the operation that makes a layer, or with more words another one on the way to it. People
+// see all of them as one.
+func (e emitter) grouped(layer image.Layer, more string) []llb.ConstraintsOpt {
+	whole := e.title(layer.Name)
+	return append(e.named(layer.Name+more), llb.ProgressGroup(whole, whole, false))
 }
 
 // stamped copies a whole state with the source epoch as the time of everything.
@@ -110,7 +126,7 @@ func (e emitter) stamped(state llb.State) *llb.FileAction {
 // beside is the final filesystem of an independent harness as one layer. Merging the harness's own
 // layers instead would let a whiteout among them delete a file of the base.
 func (e emitter) beside(layer image.Layer) llb.State {
-	return llb.Scratch().File(e.stamped(*e.src.Harness), e.named(layer.Name)...)
+	return llb.Scratch().File(e.stamped(*e.src.Harness), e.grouped(layer, "")...)
 }
 
 // bundles is one layer of bundles. It depends on their payloads and install roots alone, so every image
@@ -132,7 +148,7 @@ func (e emitter) bundles(layer image.Layer) llb.State {
 	for _, dir := range ways(layer.Bundles) {
 		action = action.Copy(blank(), blankDir, dir, &llb.CopyInfo{CopyDirContentsOnly: true, CreatedTime: &e.epoch})
 	}
-	return llb.Scratch().File(action, e.named(layer.Name)...)
+	return llb.Scratch().File(action, e.grouped(layer, "")...)
 }
 
 // contents copies the contents of a directory as a bundle's layer has them.
@@ -159,7 +175,7 @@ func (e emitter) directories(layer image.Layer, bundle image.BundleCopy) llb.Sta
 		has[dir.Path] = true
 		action = action.Mkdir("/"+dir.Path, fs.FileMode(dir.Mode))
 	}
-	return llb.Scratch().File(action, e.named("prepare the directories of "+layer.Name)...)
+	return llb.Scratch().File(action, e.grouped(layer, ": make directories")...)
 }
 
 // metadata is the layer with /.agentsuite and the restored directories.
@@ -196,8 +212,8 @@ func (e emitter) metadata(layer image.Layer) llb.State {
 			})
 		}
 	}
-	stage := llb.Scratch().File(action, e.named("prepare "+layer.Name)...)
-	return llb.Scratch().File(e.stamped(stage), e.named(layer.Name)...)
+	stage := llb.Scratch().File(action, e.grouped(layer, ": prepare")...)
+	return llb.Scratch().File(e.stamped(stage), e.grouped(layer, "")...)
 }
 
 // missing lists a directory and its parents as far as the layer does not have them, parents first, and

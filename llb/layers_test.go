@@ -123,7 +123,7 @@ func TestEqualPlansGiveEqualOperations(t *testing.T) {
 	}
 	want := marshal()
 	require.Equal(t, want, marshal())
-	require.Equal(t, want, marshal(llb.WithCustomName("another name"), llb.WithDescription(map[string]string{"k": "v"})))
+	require.Equal(t, want, marshal(llb.WithCustomName("another name"), llb.WithDescription(map[string]string{"k": "v"}), llb.ProgressGroup("id", "group", true)))
 }
 
 func TestEveryGeneratedLayerIsStamped(t *testing.T) {

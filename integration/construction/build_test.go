@@ -45,6 +45,8 @@ type built struct {
 	layout   testenv.Layout
 	steps    []*client.Vertex
 	warnings []string
+	// progress is everything that the daemon told of the build.
+	progress []*client.SolveStatus
 }
 
 // both are the ways of joining layers.
@@ -127,6 +129,7 @@ func (a authored) tryBuild(t *testing.T, buildkitd *daemon.Buildkitd, r request)
 func (b *built) follow(status <-chan *client.SolveStatus) {
 	at := map[digest.Digest]int{}
 	for s := range status {
+		b.progress = append(b.progress, s)
 		for _, v := range s.Vertexes {
 			i, ok := at[v.Digest]
 			if !ok {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/moby/buildkit/frontend/dockerui"
+
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -20,7 +22,13 @@ func (b *build) checkBuildFile(ctx context.Context) error {
 	if path.Base(name) == suite.ManifestPath {
 		return nil
 	}
-	file, err := b.docker.ReadEntrypoint(ctx, "Dockerfile")
+	// Reading an entry file makes a client prefer the .dockerignore beside that file, and a suite has but
+	// one: so another client reads it.
+	docker, err := dockerui.NewClient(b.solver.client)
+	if err != nil {
+		return fmt.Errorf("reading the build's options: %w", err)
+	}
+	file, err := docker.ReadEntrypoint(ctx, "Dockerfile")
 	if err != nil {
 		return fmt.Errorf("reading the build file: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 // Build arguments that this frontend knows. The names of the first two are its own; the third is the
@@ -87,18 +88,7 @@ func suitePlatform(p ocispecs.Platform) (suite.Platform, error) {
 	normalized := platforms.Normalize(p)
 	platform := suite.Platform{OS: normalized.OS, Architecture: normalized.Architecture}
 	if normalized.Variant != "" || normalized.OSVersion != "" || !slices.Contains(suite.Platforms(), platform) {
-		return suite.Platform{}, fmt.Errorf("platform %s is not part of AgentSuite %s: an image is for %s", platforms.FormatAll(normalized), suite.SpecVersion, joinOr(suite.Platforms()))
+		return suite.Platform{}, fmt.Errorf("platform %s is not part of AgentSuite %s: an image is for %s", platforms.FormatAll(normalized), suite.SpecVersion, problem.Join(platformNames(suite.Platforms()), "or"))
 	}
 	return platform, nil
-}
-
-func joinOr[T fmt.Stringer](items []T) string {
-	words := make([]string, len(items))
-	for i, item := range items {
-		words[i] = item.String()
-	}
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }

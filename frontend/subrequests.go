@@ -91,7 +91,7 @@ func (b *build) targets(ctx context.Context) (*targets.List, error) {
 			Name:        t.Name,
 			Default:     t.Default,
 			Description: describe(t),
-			Platform:    platformNames(t.Platforms),
+			Platform:    strings.Join(platformNames(t.Platforms), ","),
 		})
 	}
 	return list, nil
@@ -118,17 +118,17 @@ func (b *build) outline(ctx context.Context) (*outline.Outline, error) {
 }
 
 func describe(t suite.Target) string {
-	words := []string{string(t.Kind) + " for " + platformNames(t.Platforms)}
+	words := []string{string(t.Kind) + " for " + strings.Join(platformNames(t.Platforms), ",")}
 	if t.Description != "" {
 		words = append(words, problem.Printable(t.Description))
 	}
 	return strings.Join(words, "; ")
 }
 
-func platformNames(platforms []suite.Platform) string {
+func platformNames(platforms []suite.Platform) []string {
 	names := make([]string, len(platforms))
 	for i, p := range platforms {
 		names[i] = p.String()
 	}
-	return strings.Join(names, ",")
+	return names
 }

@@ -48,7 +48,7 @@ func (p planned) tree() *tree {
 	t.add("suite %s", p.SuiteDigest)
 	t.add("source epoch %d (%s)", p.SourceEpoch, time.Unix(p.SourceEpoch, 0).UTC().Format(time.RFC3339))
 	p.addLayers(t.add("layers"))
-	p.addInventory(t.add("inventory %s, %s", p.Inventory.Digest, counted(len(p.inventory.Entries), "entry")))
+	p.addInventory(t.add("inventory %s, %s", p.Inventory.Digest, problem.Counted(len(p.inventory.Entries), "entry")))
 	if p.Binding != nil {
 		t.add("binding %s", p.Binding.Digest)
 	}
@@ -64,16 +64,16 @@ func (p planned) addLayers(t *tree) {
 	for _, layer := range p.Layers {
 		switch layer.Kind {
 		case image.LayerRuntimeBase, image.LayerHarnessStacked:
-			t.add("%s: %s, untouched", layer.Name, counted(len(layer.DiffIDs), "layer"))
+			t.add("%s: %s, untouched", layer.Name, problem.Counted(len(layer.DiffIDs), "layer"))
 		case image.LayerHarnessBeside:
 			t.add("%s: copied into one layer", layer.Name)
 		case image.LayerBundles:
 			branch := t.add("%s", layer.Name)
 			for _, b := range layer.Bundles {
-				branch.add("%s at %s: %s, %s", b.Component, b.InstallRoot, counted(b.Entries, "entry"), bytesize(b.Size))
+				branch.add("%s at %s: %s, %s", b.Component, b.InstallRoot, problem.Counted(b.Entries, "entry"), bytesize(b.Size))
 			}
 		case image.LayerMetadata:
-			branch := t.add("%s: %s", layer.Name, counted(len(layer.Files), "file"))
+			branch := t.add("%s: %s", layer.Name, problem.Counted(len(layer.Files), "file"))
 			for _, f := range layer.Files {
 				branch.add("/%s, %s", strings.TrimPrefix(f.Path, "/"), bytesize(f.Size))
 			}
@@ -105,7 +105,7 @@ func (p planned) addInventory(t *tree) {
 	}
 	slices.Sort(order)
 	for _, component := range order {
-		t.add("%s: %s, %s", component, counted(sums[component].entries, "entry"), bytesize(sums[component].bytes))
+		t.add("%s: %s, %s", component, problem.Counted(sums[component].entries, "entry"), bytesize(sums[component].bytes))
 	}
 }
 

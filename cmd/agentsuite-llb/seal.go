@@ -79,15 +79,15 @@ func (s *streams) printSealed(result *seal.Result, check bool) {
 		s.note("note: %s: %s", problem.Printable(n.Path), n.Message)
 	}
 	if n := len(result.Report.Warnings); n > 0 {
-		s.note("%s, which %s validate shows", counted(n, "warning"), programName)
+		s.note("%s, which %s validate shows", problem.Counted(n, "warning"), programName)
 	}
 	switch n := len(result.Changed); {
 	case n == 0:
 		s.note("%s is sealed", result.Report.Name)
 	case check:
-		s.note("%s is not sealed: %s would change", result.Report.Name, counted(n, "document"))
+		s.note("%s is not sealed: %s would change", result.Report.Name, problem.Counted(n, "document"))
 	default:
-		s.note("%s is sealed: %s written", result.Report.Name, counted(n, "document"))
+		s.note("%s is sealed: %s written", result.Report.Name, problem.Counted(n, "document"))
 	}
 }
 

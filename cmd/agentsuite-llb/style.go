@@ -143,14 +143,3 @@ func excerpt(line string, offset int) (before int, cut string) {
 	}
 	return len(head), string(head) + string(tail)
 }
-
-// counted renders a number of things.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 func newValidateCommand(s *streams) *cobra.Command {
@@ -52,11 +53,11 @@ func (s *streams) printReport(index *content.Index, report *suite.Report) {
 	s.results().printProblems(index, report.Problems, nil)
 	s.messages().printProblems(index, nil, report.Warnings)
 	if report.Omitted > 0 {
-		s.note("%s not shown", counted(report.Omitted, "further finding"))
+		s.note("%s not shown", problem.Counted(report.Omitted, "further finding"))
 	}
 	if report.Valid() {
 		fmt.Fprintln(s.out, s.outStyle.paint(green, report.Summary()))
 		return
 	}
-	s.note("%s", counted(len(report.Problems), "problem"))
+	s.note("%s", problem.Counted(len(report.Problems), "problem"))
 }

@@ -91,7 +91,7 @@ func (s *streams) printVerified(reports verify.Reports) {
 		problems += len(report.Problems)
 	}
 	if problems > 0 {
-		s.note("%s", counted(problems, "problem"))
+		s.note("%s", problem.Counted(problems, "problem"))
 	}
 }
 

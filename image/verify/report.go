@@ -46,17 +46,7 @@ func (r *Report) Err() error { return problem.AsError(r.Problems) }
 func (r *Report) Summary() string {
 	kind := map[suite.TargetKind]string{suite.AgentTarget: "agent", suite.ToolProviderTarget: "tool provider"}[r.Kind]
 	return fmt.Sprintf("%s conformant: %s %s for %s, built from suite %s; %s, %s", r.Digest, kind, r.Target, r.Platform,
-		orUnstated(r.SuiteDigest), counted(len(r.Bundles), "bundle"), counted(r.Entries, "entry"))
-}
-
-func counted(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case noun == "entry":
-		return fmt.Sprintf("%d entries", n)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		orUnstated(r.SuiteDigest), problem.Counted(len(r.Bundles), "bundle"), problem.Counted(r.Entries, "entry"))
 }
 
 // Reports are those of the images that one reference leads to.

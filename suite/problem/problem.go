@@ -30,11 +30,6 @@ const (
 	Security     Category = "security"
 )
 
-// Categories lists all categories in the order of the specification.
-func Categories() []Category {
-	return []Category{OCI, JSON, Path, Digest, Graph, Platform, ToolProvider, Build, Evaluation, Security}
-}
-
 // Place is where in a suite, or in an image, something was found.
 type Place struct {
 	// Path is the content path of the document or entry; for an image, the path in its filesystem.
@@ -115,37 +110,6 @@ func (e *Error) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Printable makes text from a suite or an image safe for a terminal and a log: control characters,
-// bidirectional overrides and invalid UTF-8 become visible escapes. Newlines and tabs too, so a
-// message stays one line.
-func Printable(s string) string {
-	if !slices.ContainsFunc([]rune(s), unprintable) && strings.ToValidUTF8(s, "") == s {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unprintable(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool {
-	switch {
-	case r < 0x20, r >= 0x7f && r <= 0x9f:
-		return true
-	case r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
-		return true
-	}
-	return false
 }
 
 // MarshalJSON writes the form that programs read: category, requirement, rule, path, pointer, line,

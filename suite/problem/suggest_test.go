@@ -32,10 +32,3 @@ func TestSuggest(t *testing.T) {
 	_, ok := problem.Suggest("id", nil)
 	require.False(t, ok)
 }
-
-func TestQuoted(t *testing.T) {
-	require.Equal(t, `"a"`, problem.Quoted("a"))
-	require.Equal(t, `"a\u001b[0m\u000a"`, problem.Quoted("a\x1b[0m\n"))
-	require.Equal(t, `"`+strings.Repeat("ü", 80)+`"`, problem.Quoted(strings.Repeat("ü", 80)))
-	require.Equal(t, `"`+strings.Repeat("ü", 80)+`…"`, problem.Quoted(strings.Repeat("ü", 81)))
-}

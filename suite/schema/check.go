@@ -160,9 +160,9 @@ func (c *checker) number(n *node, v *strictjson.Value, rule *problem.Rule) bool 
 func (c *checker) array(n *node, v *strictjson.Value, rule *problem.Rule) bool {
 	ok := true
 	if count := len(v.Items); n.minItems > 0 && count < n.minItems {
-		ok = c.fail(rule, v, "%s is empty; expected at least %s", c.subject(), plural(n.minItems, "element"))
+		ok = c.fail(rule, v, "%s is empty; expected at least %s", c.subject(), problem.Counted(n.minItems, "element"))
 	} else if n.maxItems != none && count > n.maxItems {
-		ok = c.fail(rule, v, "%s has %s; expected at most %d", c.subject(), plural(count, "element"), n.maxItems)
+		ok = c.fail(rule, v, "%s has %s; expected at most %d", c.subject(), problem.Counted(count, "element"), n.maxItems)
 	}
 	if n.items != nil {
 		c.path = append(c.path, step{})

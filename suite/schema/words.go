@@ -59,9 +59,9 @@ func (n *node) permitted(rule *problem.Rule) string {
 		values[i] = l.String()
 	}
 	if rule.Requirement == "AS-DRAFT-001" {
-		return "this draft knows only " + join(values, "and")
+		return "this draft knows only " + problem.Join(values, "and")
 	}
-	return "expected " + join(values, "or")
+	return "expected " + problem.Join(values, "or")
 }
 
 func (n *node) orElse(format string, args ...any) string {
@@ -86,26 +86,12 @@ func (n *node) bounds() string {
 	}
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
 func list(names []string, last string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = strconv.Quote(name)
 	}
-	return join(quoted, last)
-}
-
-func join(parts []string, last string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " " + last + " " + parts[len(parts)-1]
+	return problem.Join(quoted, last)
 }
 
 // because names the members that a condition, if there is one, asked about, to follow the object's name.

@@ -61,7 +61,7 @@ integration: tools programs ## integration tests alone, as root
 .PHONY: demo
 demo: packages tools programs ## build and run the example's agent image; BUILDER=<name> does so on your own buildx builder
 ifdef BUILDER
-	BUILDX_BUILDER=$(BUILDER) ./integration/demo.sh
+	env -u REGISTRY BUILDX_BUILDER=$(BUILDER) ./integration/demo.sh
 else
 	build/bin/with-buildkit -- ./integration/demo.sh
 endif

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moby/buildkit/client/llb"
 	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
 
 	agentllb "github.com/agentsuite/agentsuite-llb/llb"
 	"github.com/agentsuite/agentsuite-llb/llb/tool"
@@ -38,42 +39,61 @@ func (b *build) openSource(ctx context.Context) (*source, error) {
 		return nil, fmt.Errorf("reading the build context: %w", err)
 	}
 	s := &source{allowed: []llb.State{*main, b.executable.State}}
-	if err := b.readIndex(ctx, s, b.executable.Open(*main, b.constraints...)); err != nil {
+	known, err := b.readIndex(ctx, s, b.executable.Open(*main, b.constraints...))
+	if err != nil {
 		return nil, err
 	}
-	changed, err := b.modesChanged(ctx, *main, s)
-	if err != nil {
+	// Both take their time, the one here and the other in the daemon.
+	var changed bool
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		changed, err = b.modesChanged(groupCtx, *main, s)
+		return err
+	})
+	group.Go(func() error { return s.validate(groupCtx, known) })
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	if changed {
 		again := b.executable.Open(*main, append(slices.Clip(b.constraints), llb.IgnoreCache)...)
-		if err := b.readIndex(ctx, s, again); err != nil {
+		if known, err = b.readIndex(ctx, s, again); err != nil {
+			return nil, err
+		}
+		if err := s.validate(ctx, known); err != nil {
 			return nil, err
 		}
 	}
 	s.content = agentllb.NewContent(s.index, *main, s.opened)
-	s.graph, s.report, err = suite.Validate(ctx, s.index, content.DefaultLimits())
-	return s, err
+	return s, nil
 }
 
-// readIndex runs the open tool and reads the index that it made.
-func (b *build) readIndex(ctx context.Context, s *source, opened llb.State) error {
+func (s *source) validate(ctx context.Context, known suite.Identities) (err error) {
+	s.graph, s.report, err = suite.ValidateKnown(ctx, s.index, content.DefaultLimits(), known)
+	return err
+}
+
+// readIndex runs the open tool and reads the index that it made, and what it knows of its documents.
+func (b *build) readIndex(ctx context.Context, s *source, opened llb.State) (suite.Identities, error) {
 	def, err := b.solver.define(ctx, opened)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.vertex, err = def.Head(); err != nil {
-		return err
+		return nil, err
 	}
 	ref, err := b.solver.evaluate(ctx, opened, s.allowed)
 	if err != nil {
-		return fmt.Errorf("reading the suite in the build context: %w", err)
+		return nil, fmt.Errorf("reading the suite in the build context: %w", err)
 	}
 	if s.index, err = content.Decode(newRefReader(ctx, ref, tool.IndexFile)); err != nil {
-		return fmt.Errorf("reading the suite's index: %w", err)
+		return nil, fmt.Errorf("reading the suite's index: %w", err)
+	}
+	known, err := tool.DecodeJSON[suite.Identities](newRefReader(ctx, ref, tool.IdentitiesFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading the identities of the suite's documents: %w", err)
 	}
 	s.opened = opened
-	return nil
+	return *known, nil
 }
 
 // checkDigest compares the suite's digest with the one that the build expects.

@@ -28,7 +28,12 @@ type Graph struct {
 	BuildProfiles            map[string]Loaded[BuildProfile]
 	Compositions             map[CompositionKey]Loaded[Composition]
 	ToolProviderCompositions map[ToolProviderCompositionKey]Loaded[ToolProviderComposition]
+	// Identities are those of all documents, evaluations included.
+	Identities Identities
 }
+
+// Identities are canonical identities of documents by content path.
+type Identities map[string]digest.Digest
 
 // CompositionKey identifies an agent composition: one agent on one platform.
 type CompositionKey struct {
@@ -74,7 +79,7 @@ type Selection struct {
 // graph makes the graph of a suite that has no problems.
 func (v *validation) graph() *Graph {
 	g := &Graph{
-		Index: v.index, Manifest: v.manifest.loaded(), Catalog: v.catalog.loaded(),
+		Index: v.index, Manifest: v.manifest.loaded(), Catalog: v.catalog.loaded(), Identities: v.identities,
 		Agents:                   make(map[string]Loaded[Agent], len(v.agents)),
 		ToolProviders:            make(map[ProviderKey]Loaded[ToolProvider], len(v.providers)),
 		BuildProfiles:            make(map[string]Loaded[BuildProfile], len(v.profiles)),

@@ -171,7 +171,7 @@ func load[T any](ctx context.Context, v *validation, mediaType string, refs []do
 	found := make([]findings, len(unique))
 	err := parallel(ctx, len(unique), func(i int) {
 		n, f := unique[i], &found[i]
-		if n.read(mediaType, f); !n.broken {
+		if n.read(mediaType, v.known[n.path], f); !n.broken {
 			decode(n.tree, n.faults, &n.doc)
 			if check != nil {
 				check(n, f)
@@ -179,8 +179,9 @@ func load[T any](ctx context.Context, v *validation, mediaType string, refs []do
 		}
 		n.release()
 	})
-	for i := range found {
+	for i, n := range unique {
 		v.found.merge(&found[i])
+		v.identities[n.path] = n.digest
 	}
 	return nodes, err
 }
@@ -252,8 +253,8 @@ func (v *validation) excused(path string) bool {
 	return false
 }
 
-// read parses a document, holds it against its schema and computes its identity.
-func (d *document) read(mediaType string, f *findings) {
+// read parses a document, holds it against its schema and computes its identity unless that is known.
+func (d *document) read(mediaType string, known digest.Digest, f *findings) {
 	tree, problems := strictjson.Parse(d.path, d.text, d.limits)
 	d.tree = tree
 	if tree == nil {
@@ -261,7 +262,7 @@ func (d *document) read(mediaType string, f *findings) {
 		d.broken = true
 		return
 	}
-	if len(problems) == 0 {
+	if d.digest = known; d.digest == "" && len(problems) == 0 {
 		d.digest, _ = tree.Digest()
 	}
 	problems = append(problems, schema.Check(tree, mediaType)...)

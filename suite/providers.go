@@ -45,7 +45,7 @@ func (v *validation) checkVariant(n *node[ToolProvider], i int, f *findings) {
 	x := &n.doc.Variants[i]
 	at := func(tokens ...any) string { return strictjson.Pointer("variants", i) + strictjson.Pointer(tokens...) }
 	if n.digest != "" && x.VariantDigest != "" {
-		if actual, err := VariantDigest(n.tree, i); err == nil {
+		if actual, err := v.variantDigest(n, i); err == nil {
 			n.variantDigests[i] = actual
 			if actual != x.VariantDigest {
 				is, says := shortDigests(actual, x.VariantDigest)
@@ -66,6 +66,13 @@ func (v *validation) checkVariant(n *node[ToolProvider], i int, f *findings) {
 	}
 	v.checkInventory(n, i, f)
 	checkEntrypoint(n, i, f)
+}
+
+func (v *validation) variantDigest(n *node[ToolProvider], i int) (digest.Digest, error) {
+	if v.known[n.path] != "" {
+		return n.doc.Variants[i].VariantDigest, nil
+	}
+	return VariantDigest(n.tree, i)
 }
 
 // checkEntrypoint wants the entrypoint to be a file of the inventory that can be executed.

@@ -18,7 +18,19 @@ import (
 //
 // Validation reads no files, runs nothing and reaches no network. The error is that of the context.
 func Validate(ctx context.Context, x *content.Index, limits content.Limits) (*Graph, *Report, error) {
+	return newValidation(x, limits).run(ctx)
+}
+
+// ValidateKnown is [Validate] for content that a Validate in another process found to be valid, and whose
+// graph had these identities. To compute them is most of what validating costs, so they are believed, as are
+// those that variants state; everything else is checked again.
+func ValidateKnown(ctx context.Context, x *content.Index, limits content.Limits, known Identities) (*Graph, *Report, error) {
 	v := newValidation(x, limits)
+	v.known = known
+	return v.run(ctx)
+}
+
+func (v *validation) run(ctx context.Context) (*Graph, *Report, error) {
 	if err := v.load(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -51,8 +63,11 @@ func Validate(ctx context.Context, x *content.Index, limits content.Limits) (*Gr
 
 // validation is one run of [Validate]: the documents, and what was found out about them.
 type validation struct {
-	index       *content.Index
-	limits      content.Limits
+	index  *content.Index
+	limits content.Limits
+	// known are the identities that need not be computed, identities those of the documents read so far.
+	known       Identities
+	identities  Identities
 	found       findings
 	turn        turn
 	toolSchemas toolSchemas
@@ -85,7 +100,7 @@ type validation struct {
 }
 
 func newValidation(x *content.Index, limits content.Limits) *validation {
-	v := &validation{index: x, limits: limits, troubled: map[string]bool{}}
+	v := &validation{index: x, limits: limits, identities: Identities{}, troubled: map[string]bool{}}
 	v.found.problems = slices.Clone(x.Problems)
 	for _, p := range x.Problems {
 		if p.Path != "" {

@@ -53,6 +53,8 @@ const (
 	IndexFile = "index"
 	// ObjectsFile holds the facts of the payloads' native files and scripts, by open.
 	ObjectsFile = "objects.json"
+	// IdentitiesFile holds the identities of a valid suite's documents, by open.
+	IdentitiesFile = "identities.json"
 	// ContentDir is where open extracts the content of an archive.
 	ContentDir = "content"
 	// RepeatedDir is where open copies the repeated files of a directory's payloads, each at its content
@@ -136,18 +138,24 @@ func open(ctx context.Context) error {
 	if err := write(ObjectsFile, encodeJSON(objects)); err != nil {
 		return err
 	}
-	if err := copyRepeated(ctx, index); err != nil {
+	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	if graph == nil {
+		graph = &suite.Graph{} // content that is not valid is not built from
+	}
+	if err := copyRepeated(ctx, index, graph); err != nil {
+		return err
+	}
+	if err := write(IdentitiesFile, encodeJSON(graph.Identities)); err != nil {
 		return err
 	}
 	return write(IndexFile, index.Encode)
 }
 
-// copyRepeated copies the repeated files of all payloads. Content that is not valid is not built from.
-func copyRepeated(ctx context.Context, index *content.Index) error {
-	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
-	if err != nil || graph == nil {
-		return err
-	}
+// copyRepeated copies the repeated files of all payloads.
+func copyRepeated(ctx context.Context, index *content.Index, graph *suite.Graph) error {
 	var repeated []string
 	for _, provider := range graph.ToolProviders {
 		for _, variant := range provider.Doc.Variants {
@@ -221,7 +229,7 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 		in    image.Inputs
 		scans image.Scans
 	)
-	request, err := read(RequestDir, RequestFile, decodeJSON[Request])
+	request, err := read(RequestDir, RequestFile, DecodeJSON[Request])
 	if err != nil {
 		return in, scans, err
 	}
@@ -229,7 +237,11 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 	if err != nil {
 		return in, scans, err
 	}
-	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
+	known, err := read(SuiteDir, IdentitiesFile, DecodeJSON[suite.Identities])
+	if err != nil {
+		return in, scans, err
+	}
+	graph, _, err := suite.ValidateKnown(ctx, index, content.DefaultLimits(), *known)
 	if err != nil {
 		return in, scans, err
 	}
@@ -243,7 +255,7 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 	if err != nil {
 		return in, scans, err
 	}
-	objects, err := read(SuiteDir, ObjectsFile, decodeJSON[map[string]abi.Facts])
+	objects, err := read(SuiteDir, ObjectsFile, DecodeJSON[map[string]abi.Facts])
 	if err != nil {
 		return in, scans, err
 	}
@@ -266,7 +278,8 @@ func encodeJSON(value any) func(io.Writer) error {
 	return func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }
 }
 
-func decodeJSON[T any](r io.Reader) (*T, error) {
+// DecodeJSON reads a result that is JSON.
+func DecodeJSON[T any](r io.Reader) (*T, error) {
 	value := new(T)
 	return value, json.NewDecoder(r).Decode(value)
 }

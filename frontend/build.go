@@ -62,7 +62,7 @@ func run(ctx context.Context, c client.Client, find executableFunc) (*client.Res
 		return images.make(ctx, *platform)
 	})
 	if err != nil {
-		return nil, newExcerpts(s.index, nil).withExcerpts(err)
+		return nil, newExcerpts(s.index, s.report).withExcerpts(err)
 	}
 	images.annotate(result)
 	if err := images.attest(ctx, result); err != nil {
@@ -122,7 +122,7 @@ func (b *build) validSource(ctx context.Context) (*source, error) {
 	if s.report.Valid() {
 		return s, nil
 	}
-	return nil, newExcerpts(s.index, s.report.Problems).withExcerpts(invalid(s.report))
+	return nil, newExcerpts(s.index, s.report).withExcerpts(invalid(s.report))
 }
 
 // invalid is the error of an invalid suite.

@@ -3,12 +3,11 @@ package frontend
 import (
 	"bytes"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/moby/buildkit/solver/errdefs"
 	"github.com/moby/buildkit/solver/pb"
 
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
@@ -21,27 +20,17 @@ const (
 )
 
 // excerpts show the lines that findings point to.
-type excerpts struct {
-	index  *content.Index
-	hidden []string // documents of which nothing may be shown
-}
+type excerpts struct{ *suite.Excerpts }
 
-// newExcerpts prepares excerpts from an index. A document that holds something shaped like a credential
-// is never shown: a neighbouring line may be the one with the literal.
-func newExcerpts(index *content.Index, problems []problem.Problem) excerpts {
-	e := excerpts{index: index}
-	for _, p := range problems {
-		if p.Rule.Requirement == "AS-SECRET-001" {
-			e.hidden = append(e.hidden, p.Path)
-		}
-	}
-	return e
+// newExcerpts prepares excerpts from an index and from what validation found in it.
+func newExcerpts(index *content.Index, report *suite.Report) excerpts {
+	return excerpts{suite.NewExcerpts(index, report.Problems, report.Warnings)}
 }
 
 // at returns the excerpt for a place, or nil if there is none that may be shown.
 func (e excerpts) at(place problem.Place) *errdefs.Source {
-	text, ok := e.index.Texts[place.Path]
-	if !ok || place.Line == 0 || slices.Contains(e.hidden, place.Path) || evaluation(place.Path) {
+	text := e.Text(place)
+	if text == nil {
 		return nil
 	}
 	return &errdefs.Source{
@@ -49,9 +38,6 @@ func (e excerpts) at(place problem.Place) *errdefs.Source {
 		Ranges: lineRange(place.Line, place.Column),
 	}
 }
-
-// evaluation tells whether a document is part of an evaluation, whose operands no diagnostic repeats.
-func evaluation(path string) bool { return strings.HasPrefix(path, "evals/") }
 
 func lineRange(line, column int) []*pb.Range {
 	at := &pb.Position{Line: int32(line), Character: int32(column)} //nolint:gosec // bounded by a document's size

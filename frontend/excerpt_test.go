@@ -8,6 +8,7 @@ import (
 	"github.com/moby/buildkit/solver/errdefs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
@@ -31,18 +32,13 @@ func TestWindowOfHostilePlaces(t *testing.T) {
 
 func TestExcerptsHideWhatNoDiagnosticRepeats(t *testing.T) {
 	index := &content.Index{Texts: map[string][]byte{
-		"agents/a.json":         []byte("{\n\"x\": 1\n}"),
-		"agents/secret.json":    []byte("{\n\"x\": \"AKIA\"\n}"),
-		"evals/a/cases/c1.json": []byte("{\n\"input\": \"operand\"\n}"),
+		"agents/a.json":     []byte("{\n\"x\": 1\n}"),
+		"instructions/a.md": []byte("Be kind.\nUse ghp_" + strings.Repeat("a1", 18) + ".\n"),
 	}}
 	at := func(path string) problem.Place { return problem.Place{Path: path, Line: 2, Column: 1} }
-	secret := problem.New(&problem.Rule{Requirement: "AS-SECRET-001"}, at("agents/secret.json"), "found")
-	e := newExcerpts(index, []problem.Problem{secret})
+	e := newExcerpts(index, new(suite.Report))
 	require.NotNil(t, e.at(at("agents/a.json")))
-	require.Nil(t, e.at(at("agents/secret.json")), "a document with a credential is not shown")
-	require.Nil(t, e.at(at("evals/a/cases/c1.json")), "an evaluation is not shown")
-	require.Nil(t, e.at(at("missing.json")))
-	require.Nil(t, e.at(problem.Place{Path: "agents/a.json"}), "no line, no excerpt")
+	require.Nil(t, e.at(at("instructions/a.md")), "what looks like a credential is not shown")
 }
 
 func TestWithExcerptsIsBounded(t *testing.T) {
@@ -51,10 +47,10 @@ func TestWithExcerptsIsBounded(t *testing.T) {
 	for line := 1; line <= 50; line++ {
 		problems = append(problems, problem.New(problem.JSONSyntax, problem.Place{Path: "a.json", Line: line, Column: 1}, "problem %d", line))
 	}
-	err := newExcerpts(index, problems).withExcerpts(problem.AsError(problems))
+	err := newExcerpts(index, &suite.Report{Problems: problems}).withExcerpts(problem.AsError(problems))
 	require.Len(t, errdefs.Sources(err), maxExcerpts)
 	require.ErrorContains(t, err, "problem 50", "every problem is named")
 
 	plain := errors.New("no problem")
-	require.Same(t, plain, newExcerpts(index, nil).withExcerpts(plain))
+	require.Same(t, plain, newExcerpts(index, new(suite.Report)).withExcerpts(plain))
 }

@@ -31,7 +31,7 @@ func (b *build) lint(ctx context.Context) (*lint.LintResults, error) {
 		return nil, err
 	}
 	results := new(lint.LintResults)
-	excerpts := newExcerpts(s.index, s.report.Problems)
+	excerpts := newExcerpts(s.index, s.report)
 	locate := func(place problem.Place) (sourceIndex int, ranges []*pb.Range) {
 		source := excerpts.at(place)
 		if source == nil {

@@ -12,7 +12,7 @@ import (
 // warn shows warnings beside the progress of a build. A warning that cannot be delivered is no reason to
 // fail the build.
 func (b *build) warn(ctx context.Context, s *source, warnings []problem.Warning) {
-	excerpts := newExcerpts(s.index, s.report.Problems)
+	excerpts := newExcerpts(s.index, s.report)
 	for _, w := range warnings {
 		opts := client.WarnOpts{
 			Level:  1,

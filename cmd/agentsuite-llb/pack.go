@@ -46,7 +46,7 @@ everything else is an OCI layout directory.`,
 				if err != nil {
 					return err
 				}
-				s.messages().printProblems(index, nil, report.Warnings)
+				s.messages().printProblems(suite.NewExcerpts(index, report.Problems, report.Warnings), nil, report.Warnings)
 				return report.Err()
 			},
 		})

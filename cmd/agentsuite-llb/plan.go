@@ -59,7 +59,7 @@ registries, or from where --build-context says that they lie.`,
 			return s.printJSON(planJSON{Valid: true, Plans: bare(plans)})
 		}
 		for _, plan := range plans {
-			s.messages().printProblems(s.index, nil, plan.Warnings)
+			s.messages().printProblems(suite.NewExcerpts(s.index, nil, plan.Warnings), nil, plan.Warnings)
 			plan.tree().print(s.results())
 		}
 		return nil

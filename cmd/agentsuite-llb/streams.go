@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
@@ -63,7 +64,7 @@ func (s *streams) failed(err error, problems []problem.Problem) {
 			s.trouble(err)
 		}
 	case problems != nil:
-		s.messages().printProblems(s.index, problems, nil)
+		s.messages().printProblems(suite.NewExcerpts(s.index, problems, nil), problems, nil)
 	default:
 		s.trouble(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentsuite/agentsuite-llb/suite/content"
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
@@ -54,19 +54,17 @@ type page struct {
 	style
 }
 
-// printProblems prints one block for each problem and warning. The index has the texts for excerpts;
-// it may be nil.
-func (p page) printProblems(index *content.Index, problems []problem.Problem, warnings []problem.Warning) {
-	excerpts := newExcerpts(p.style, index, problems, warnings)
+// printProblems prints one block for each problem and warning, with excerpts where there are some.
+func (p page) printProblems(excerpts *suite.Excerpts, problems []problem.Problem, warnings []problem.Warning) {
 	for _, found := range problems {
 		class := fmt.Sprintf("%s (%s)", found.Rule.Category, found.Rule.Requirement)
 		fmt.Fprintf(p, "%s%s: %s\n", p.place(found.Place), p.paint(red, class), found.Message)
-		excerpts.print(p, found.Place, red)
+		p.printExcerpt(excerpts, found.Place, red)
 	}
 	for _, found := range warnings {
 		class := "warning (" + found.Rule.Name + ")"
 		fmt.Fprintf(p, "%s%s: %s %s\n", p.place(found.Place), p.paint(yellow, class), found.Message, p.paint(faint, "("+found.Rule.URL()+")"))
-		excerpts.print(p, found.Place, yellow)
+		p.printExcerpt(excerpts, found.Place, yellow)
 	}
 }
 
@@ -82,38 +80,10 @@ func (s style) place(at problem.Place) string {
 // excerptWidth is how much of a line an excerpt shows, in characters.
 const excerptWidth = 100
 
-// excerpts shows the lines that findings point to.
-type excerpts struct {
-	style style
-	texts map[string][]byte
-	// hidden are documents of which nothing is shown, since a line may hold a credential.
-	hidden []string
-}
-
-func newExcerpts(style style, index *content.Index, problems []problem.Problem, warnings []problem.Warning) excerpts {
-	e := excerpts{style: style}
-	if index == nil || !style.excerpts {
-		return e
-	}
-	e.texts = index.Texts
-	for _, p := range problems {
-		if p.Rule.Category == problem.Security {
-			e.hidden = append(e.hidden, p.Path)
-		}
-	}
-	for _, w := range warnings {
-		if w.Rule == problem.CredentialInProse {
-			e.hidden = append(e.hidden, w.Path)
-		}
-	}
-	return e
-}
-
-// print shows the line of a place with a mark below its column. Evaluations, whose operands no
-// diagnostic repeats, have no excerpts.
-func (e excerpts) print(w io.Writer, at problem.Place, colour string) {
-	text := e.texts[at.Path]
-	if text == nil || at.Line == 0 || slices.Contains(e.hidden, at.Path) || strings.HasPrefix(at.Path, "evals/") {
+// printExcerpt shows the line of a place with a mark below its column.
+func (p page) printExcerpt(excerpts *suite.Excerpts, at problem.Place, colour string) {
+	text := excerpts.Text(at)
+	if text == nil || !p.excerpts {
 		return
 	}
 	lines := bytes.SplitN(text, []byte("\n"), at.Line+1)
@@ -122,8 +92,8 @@ func (e excerpts) print(w io.Writer, at problem.Place, colour string) {
 	}
 	before, line := excerpt(string(lines[at.Line-1]), at.Column-1)
 	number := fmt.Sprintf("%5d", at.Line)
-	fmt.Fprintf(w, "%s %s\n", e.style.paint(faint, number+" │"), line)
-	fmt.Fprintf(w, "%s %s%s\n", e.style.paint(faint, "      │"), strings.Repeat(" ", before), e.style.paint(colour, "^"))
+	fmt.Fprintf(p, "%s %s\n", p.paint(faint, number+" │"), line)
+	fmt.Fprintf(p, "%s %s%s\n", p.paint(faint, "      │"), strings.Repeat(" ", before), p.paint(colour, "^"))
 }
 
 // excerpt cuts a line to a readable width around a byte offset and returns how many characters stand

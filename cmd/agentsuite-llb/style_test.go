@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
@@ -56,7 +57,7 @@ func TestPrintProblems(t *testing.T) {
 	warnings := []problem.Warning{{Rule: problem.CredentialInProse, Place: at("prose.md", 1, 1), Message: "looks like one"}}
 	printed := func(s style) string {
 		var out strings.Builder
-		page{&out, s}.printProblems(index, problems, warnings)
+		page{&out, s}.printProblems(suite.NewExcerpts(index, problems, warnings), problems, warnings)
 		return out.String()
 	}
 	url := problem.CredentialInProse.URL()

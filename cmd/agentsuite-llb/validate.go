@@ -50,8 +50,9 @@ on standard error, do not make a suite invalid.`,
 }
 
 func (s *streams) printReport(index *content.Index, report *suite.Report) {
-	s.results().printProblems(index, report.Problems, nil)
-	s.messages().printProblems(index, nil, report.Warnings)
+	excerpts := suite.NewExcerpts(index, report.Problems, report.Warnings)
+	s.results().printProblems(excerpts, report.Problems, nil)
+	s.messages().printProblems(excerpts, nil, report.Warnings)
 	if report.Omitted > 0 {
 		s.note("%s not shown", problem.Counted(report.Omitted, "further finding"))
 	}

@@ -43,9 +43,8 @@ type request struct {
 // built is what a build gave.
 type built struct {
 	layout   testenv.Layout
-	steps    []*client.Vertex
 	warnings []string
-	// progress is everything that the daemon told of the build.
+	// progress is everything that the daemon told.
 	progress []*client.SolveStatus
 }
 
@@ -125,23 +124,10 @@ func (a authored) tryBuild(t *testing.T, buildkitd *daemon.Buildkitd, r request)
 	return b, err
 }
 
-// follow collects the steps of a build, each as it ended.
+// follow collects what a daemon tells of a build.
 func (b *built) follow(status <-chan *client.SolveStatus) {
-	at := map[digest.Digest]int{}
 	for s := range status {
 		b.progress = append(b.progress, s)
-		for _, v := range s.Vertexes {
-			i, ok := at[v.Digest]
-			if !ok {
-				i = len(b.steps)
-				at[v.Digest] = i
-				b.steps = append(b.steps, v)
-			}
-			// A step that several solves share is reported by each of them; once done is done.
-			if b.steps[i].Completed == nil || v.Cached && !b.steps[i].Cached {
-				b.steps[i] = v
-			}
-		}
 		for _, w := range s.Warnings {
 			// The agents of these suites are none to evaluate.
 			if text := string(w.Short); !strings.Contains(text, "AgentWithoutEvaluations") {
@@ -151,12 +137,46 @@ func (b *built) follow(status <-chan *client.SolveStatus) {
 	}
 }
 
-// names are those of the steps that a condition holds for, sorted.
-func (b built) names(condition func(*client.Vertex) bool) []string {
+// steps are the names of all steps of the build, sorted.
+func (b built) steps() []string {
 	var names []string
-	for _, v := range b.steps {
-		if condition(v) {
+	for _, s := range b.progress {
+		for _, v := range s.Vertexes {
 			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ran are the names of the steps that did something, sorted: those that were under way and whose result did not come from
+// the cache. A step without inputs is once under way to tell what it is.
+func (b built) ran() []string {
+	type step struct {
+		name   string
+		starts map[int64]bool
+		cached bool
+		needed int
+	}
+	steps := map[digest.Digest]*step{}
+	for _, s := range b.progress {
+		for _, v := range s.Vertexes {
+			if steps[v.Digest] == nil {
+				steps[v.Digest] = &step{name: v.Name, starts: map[int64]bool{}, needed: 1}
+			}
+			if len(v.Inputs) == 0 {
+				steps[v.Digest].needed = 2
+			}
+			steps[v.Digest].cached = steps[v.Digest].cached || v.Cached
+			if v.Started != nil {
+				steps[v.Digest].starts[v.Started.UnixNano()] = true
+			}
+		}
+	}
+	var names []string
+	for _, step := range steps {
+		if !step.cached && len(step.starts) >= step.needed {
+			names = append(names, step.name)
 		}
 	}
 	slices.Sort(names)

@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			b := a.buildOn(t, testenv.Buildkitd(t, options()), request{platforms: platforms, copied: copied})
-			names := b.names(func(*client.Vertex) bool { return true })
+			names := b.steps()
 			for _, platform := range platforms {
 				for _, step := range []string{"harness registry.example/harness@sha256:", "bundle datetime@1.0.0", "metadata"} {
 					want := "[writer " + platform.String() + "] " + step

@@ -404,36 +404,3 @@ func (s *scanner) keepFiles() error {
 	}
 	return nil
 }
-
-// ScanObjects reads the facts of the ELF files and scripts among the regular files that paths name
-// below root, and returns them by path. It is for the payloads of a suite, whose digests are known
-// already. Each path must be that of a regular file, not reached through a symlink.
-func ScanObjects(ctx context.Context, root *os.Root, paths []string) (map[string]abi.Facts, error) {
-	objects := map[string]abi.Facts{}
-	for _, p := range paths {
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		facts, err := scanObject(root, p)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", p, err)
-		}
-		if facts != nil {
-			objects[p] = *facts
-		}
-	}
-	return objects, nil
-}
-
-func scanObject(root *os.Root, p string) (*abi.Facts, error) {
-	file, err := openRegular(root, p)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return abi.Read(file, info.Size())
-}

@@ -214,25 +214,34 @@ func TestScanDirStopsWithItsContext(t *testing.T) {
 	cancel(stop)
 	_, err = ScanDir(ctx, root)
 	require.ErrorIs(t, err, stop)
-	_, err = ScanObjects(ctx, root, []string{"d0/f"})
+	_, err = ScanContent(ctx, r.dir, &content.Index{Entries: []content.Entry{{Path: "d0/f", Type: content.File}}})
 	require.ErrorIs(t, err, stop)
 }
 
-func TestScanObjects(t *testing.T) {
+func TestScanContent(t *testing.T) {
 	r := newRootfs(t)
 	r.write("p/script", 0o644, "#!/bin/sh\n")
 	r.write("p/data", 0o755, "data")
 	r.symlink("p/link", "script")
-	root, err := os.OpenRoot(r.dir)
+	index := &content.Index{
+		Entries: []content.Entry{
+			{Path: "p", Type: content.Directory}, {Path: "p/data", Type: content.File}, {Path: "p/kept.txt", Type: content.File},
+			{Path: "p/link", Type: content.Symlink}, {Path: "p/script", Type: content.File}, {Path: "p/text.txt", Type: content.File},
+		},
+		// What the index keeps need not be opened.
+		Texts: map[string][]byte{"p/kept.txt": []byte("#!/bin/python\n"), "p/text.txt": []byte("text\n")},
+	}
+	objects, err := ScanContent(t.Context(), r.dir, index)
 	require.NoError(t, err)
-	defer root.Close()
-	objects, err := ScanObjects(t.Context(), root, []string{"p/script", "p/data"})
+	require.Equal(t, map[string]abi.Facts{"p/script": {Interpreter: []string{"/bin/sh"}}, "p/kept.txt": {Interpreter: []string{"/bin/python"}}}, objects)
+	for _, p := range []string{"p/missing", "p"} {
+		_, err = ScanContent(t.Context(), r.dir, &content.Index{Entries: []content.Entry{{Path: p, Type: content.File}}})
+		require.ErrorContains(t, err, "reading "+p+": ")
+	}
+	index.Problems = []problem.Problem{problem.New(problem.PathMode, problem.Place{}, "bad")}
+	objects, err = ScanContent(t.Context(), "not extracted", index)
 	require.NoError(t, err)
-	require.Equal(t, map[string]abi.Facts{"p/script": {Interpreter: []string{"/bin/sh"}}}, objects)
-	_, err = ScanObjects(t.Context(), root, []string{"p/missing"})
-	require.ErrorContains(t, err, "reading p/missing: ")
-	_, err = ScanObjects(t.Context(), root, []string{"p"})
-	require.ErrorContains(t, err, "reading p: ")
+	require.Empty(t, objects, "content with problems is not built from")
 }
 
 func sampleScan() *Scan {

@@ -60,8 +60,7 @@ type Inputs struct {
 	Selection   *suite.Selection
 	Index       *content.Index
 	SuiteDigest digest.Digest
-	// Objects are the facts of the ELF files and scripts among the payloads, by content path, as
-	// [ScanObjects] reads them.
+	// Objects are the facts of the ELF files and scripts of the content, as [ScanContent] reads them.
 	Objects map[string]abi.Facts
 	Base    Source
 	// Harness is nil for a tool provider image.

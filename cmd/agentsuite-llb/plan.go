@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentsuite/agentsuite-llb/image"
-	"github.com/agentsuite/agentsuite-llb/image/abi"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
@@ -117,13 +115,19 @@ func (p planner) plans(ctx context.Context, s *streams, path, target string, pla
 		}
 		platforms = found.Platforms
 	}
+	objects, err := image.ScanContent(ctx, dir, index)
+	if err != nil {
+		return nil, err
+	}
 	var plans []planned
 	for _, platform := range platforms {
 		selection, err := graph.Select(target, platform)
 		if err != nil {
 			return nil, err
 		}
-		plan, err := p.plan(ctx, index, dir, selection)
+		plan, err := p.plan(ctx, image.Inputs{
+			Selection: selection, Index: index, SuiteDigest: index.SuiteDigest, Objects: objects, Labels: p.labels,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -132,21 +136,18 @@ func (p planner) plans(ctx context.Context, s *streams, path, target string, pla
 	return plans, nil
 }
 
-func (p planner) plan(ctx context.Context, index *content.Index, dir string, selection *suite.Selection) (planned, error) {
-	in := image.Inputs{Selection: selection, Index: index, SuiteDigest: index.SuiteDigest, Labels: p.labels}
+// plan reads the pinned images of a selection, which completes the inputs, and plans the image.
+func (p planner) plan(ctx context.Context, in image.Inputs) (planned, error) {
 	var (
 		scans image.Scans
 		err   error
 	)
-	if in.Objects, err = payloadObjects(ctx, dir, selection); err != nil {
+	if in.Base, scans.Base, err = p.read(ctx, "runtime base", in.Selection.RuntimeBase); err != nil {
 		return planned{}, err
 	}
-	if in.Base, scans.Base, err = p.read(ctx, "runtime base", selection.RuntimeBase); err != nil {
-		return planned{}, err
-	}
-	if selection.Harness != nil {
+	if pin := in.Selection.Harness; pin != nil {
 		var harness image.Source
-		if harness, scans.Harness, err = p.read(ctx, "harness", *selection.Harness); err != nil {
+		if harness, scans.Harness, err = p.read(ctx, "harness", *pin); err != nil {
 			return planned{}, err
 		}
 		in.Harness = &harness
@@ -165,24 +166,6 @@ func (p planner) plan(ctx context.Context, index *content.Index, dir string, sel
 	}
 	result := planned{Plan: plan, inputs: in}
 	return result, json.Unmarshal(text, &result.inventory)
-}
-
-// payloadObjects reads the facts of the native files and scripts among the bundles' payloads.
-func payloadObjects(ctx context.Context, dir string, selection *suite.Selection) (map[string]abi.Facts, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var paths []string
-	for _, bundle := range selection.Bundles {
-		for _, file := range bundle.Variant.Files {
-			if file.Type == string(content.File) {
-				paths = append(paths, path.Join(bundle.Variant.PayloadRoot, file.Path))
-			}
-		}
-	}
-	return image.ScanObjects(ctx, root, paths)
 }
 
 // read reads the config and the filesystem of a pinned image from where it lies.

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image"
-	"github.com/agentsuite/agentsuite-llb/image/abi"
 	"github.com/agentsuite/agentsuite-llb/image/abi/elftest"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage/ocitest"
@@ -269,19 +268,8 @@ func (w *world) make(target string) *built {
 		in.Harness = &image.Source{Pin: *sel.Harness, Config: w.pinned(w.harness).Config}
 		scans.Harness = scan(w.harness)
 	}
-	root, err := os.OpenRoot(w.dir)
+	in.Objects, err = image.ScanContent(t.Context(), w.dir, w.index)
 	require.NoError(t, err)
-	defer root.Close()
-	in.Objects = map[string]abi.Facts{}
-	for _, b := range sel.Bundles {
-		for _, f := range b.Variant.Files {
-			if f.Type == "file" {
-				objects, err := image.ScanObjects(t.Context(), root, []string{path.Join(b.Variant.PayloadRoot, f.Path)})
-				require.NoError(t, err)
-				maps.Copy(in.Objects, objects)
-			}
-		}
-	}
 	recipe, err := image.NewRecipe(in)
 	require.NoError(t, err)
 	composed, inventory, err := image.Compose(t.Context(), recipe, scans)

@@ -131,7 +131,7 @@ func open(ctx context.Context) error {
 	if index.Form != content.FormDirectory {
 		dir = filepath.Join(OutDir, ContentDir)
 	}
-	objects, err := payloadObjects(ctx, dir, index)
+	objects, err := image.ScanContent(ctx, dir, index)
 	if err != nil {
 		return fmt.Errorf("reading the native files of the suite: %w", err)
 	}
@@ -167,26 +167,6 @@ func copyRepeated(ctx context.Context, index *content.Index, graph *suite.Graph)
 	}
 	slices.Sort(repeated)
 	return index.CopyFiles(ctx, SourceDir, filepath.Join(OutDir, RepeatedDir), slices.Compact(repeated))
-}
-
-// payloadObjects reads the facts of every native file and script of the content. Content with problems
-// is not composed, and an archive with problems was not extracted, so it has none.
-func payloadObjects(ctx context.Context, dir string, index *content.Index) (map[string]abi.Facts, error) {
-	if len(index.Problems) > 0 {
-		return nil, nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var paths []string
-	for _, entry := range index.Entries {
-		if _, text := index.Texts[entry.Path]; entry.Type == content.File && !text {
-			paths = append(paths, entry.Path)
-		}
-	}
-	return image.ScanObjects(ctx, root, paths)
 }
 
 func scan(ctx context.Context) error {

@@ -21,13 +21,15 @@ import (
 
 // Build is the frontend as BuildKit runs it from its own image.
 func Build(ctx context.Context, c client.Client) (*client.Result, error) {
-	return run(ctx, c, ownImage)
+	result, err := run(ctx, c, ownImage)
+	return result, speak(err)
 }
 
 // BuildFromClient is the same frontend in the process of a client, which offers the binary for the
 // tools in the graph as the local source [LocalExecutable].
 func BuildFromClient(ctx context.Context, c client.Client) (*client.Result, error) {
-	return run(ctx, c, fromClient)
+	result, err := run(ctx, c, fromClient)
+	return result, speak(err)
 }
 
 // build is one request to the frontend.

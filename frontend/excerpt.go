@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/solver/errdefs"
 	"github.com/moby/buildkit/solver/pb"
 
@@ -37,6 +38,15 @@ func (e excerpts) at(place problem.Place) *errdefs.Source {
 		Info:   &pb.SourceInfo{Filename: place.Path, Language: "JSON", Data: window(text, place.Line)},
 		Ranges: lineRange(place.Line, place.Column),
 	}
+}
+
+// locate makes a place the one of an operation: when the operation fails, the client shows its lines.
+func (e excerpts) locate(place problem.Place) llb.ConstraintsOpt {
+	source := e.at(place)
+	if source == nil {
+		return llb.WithDescription(nil)
+	}
+	return llb.NewSourceMap(nil, source.Info.Filename, source.Info.Language, source.Info.Data).Location(source.Ranges)
 }
 
 func lineRange(line, column int) []*pb.Range {

@@ -114,11 +114,11 @@ func (im *images) make(ctx context.Context, requested ocispecs.Platform) (*docke
 func (im *images) compose(ctx context.Context, in image.Inputs, pins pins, allowed []llb.State) (llb.State, *image.Composed, error) {
 	inputs := agentllb.ComposeInputs{
 		Suite:   im.source.opened,
-		Base:    im.executable.Scan(pins.base.state, pins.base.name, im.constraints...),
+		Base:    im.scan(pins.base),
 		Request: tool.NewRequest(in),
 	}
 	if pins.harness != nil {
-		scan := im.executable.Scan(pins.harness.state, pins.harness.name, im.constraints...)
+		scan := im.scan(pins.harness)
 		inputs.Harness = &scan
 	}
 	state, err := im.executable.Compose(inputs, im.constraints...)
@@ -134,6 +134,10 @@ func (im *images) compose(ctx context.Context, in image.Inputs, pins pins, allow
 		return llb.State{}, nil, fmt.Errorf("reading what composing %s found: %w", in.Selection.Target, err)
 	}
 	return state, composed, nil
+}
+
+func (im *images) scan(p *pinned) llb.State {
+	return im.executable.Scan(p.state, p.name, append(slices.Clip(im.constraints), p.place)...)
 }
 
 func (im *images) warnOnce(ctx context.Context, warnings []problem.Warning) {

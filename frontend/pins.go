@@ -27,6 +27,8 @@ type pinned struct {
 	location agentllb.Location
 	state    llb.State
 	source   image.Source
+	// place makes the lines that pin the image those of an operation on it.
+	place llb.ConstraintsOpt
 }
 
 func (p pins) states() []llb.State {
@@ -49,23 +51,24 @@ func (p pins) bottom(plan *image.Plan) *pinned {
 func (b *build) resolve(ctx context.Context, s *source, selection *suite.Selection) (pins, error) {
 	var found pins
 	profile := selection.Profile
+	excerpts := newExcerpts(s.index, s.report)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		at := pinPlace(s, profile, "runtimeBase", profile.Doc.RuntimeBase, selection.RuntimeBase)
-		found.base, err = b.resolvePin(ctx, "runtime base", selection.RuntimeBase, at)
+		found.base, err = b.resolvePin(ctx, "runtime base", selection.RuntimeBase, at, excerpts.locate(at))
 		return err
 	})
 	if selection.Harness != nil {
 		group.Go(func() (err error) {
 			at := pinPlace(s, profile, "harness", profile.Doc.Harness, *selection.Harness)
-			found.harness, err = b.resolvePin(ctx, "harness", *selection.Harness, at)
+			found.harness, err = b.resolvePin(ctx, "harness", *selection.Harness, at, excerpts.locate(at))
 			return err
 		})
 	}
 	return found, group.Wait()
 }
 
-func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage, at problem.Place) (*pinned, error) {
+func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage, at problem.Place, place llb.ConstraintsOpt) (*pinned, error) {
 	location, err := locate(pin, b.contexts, b.docker.BuildOpts().SessionID)
 	if err != nil {
 		return nil, err
@@ -94,8 +97,9 @@ func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage
 	return &pinned{
 		name:     name,
 		location: location,
-		state:    location.State(llb.WithCustomNamef("[%s] %s", name, location.Ref)),
+		state:    location.State(llb.WithCustomNamef("[%s] %s", name, location.Ref), place),
 		source:   image.Source{Pin: pin, Config: config},
+		place:    place,
 	}, nil
 }
 

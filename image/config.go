@@ -237,9 +237,8 @@ func newLabels(in Inputs, inventory, binding digest.Digest) map[string]string {
 // newAnnotations are the annotations of the image manifest. They name the runtime base, which is what
 // scanners look for below an application.
 func newAnnotations(in Inputs) map[string]string {
-	name, _, _ := strings.Cut(in.Selection.RuntimeBase.ImageRef, "@")
 	return map[string]string{
-		ocispec.AnnotationBaseImageName:   name,
+		ocispec.AnnotationBaseImageName:   Repository(in.Selection.RuntimeBase),
 		ocispec.AnnotationBaseImageDigest: in.Selection.RuntimeBase.Image.Digest.String(),
 	}
 }

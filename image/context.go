@@ -53,6 +53,9 @@ func ParseContext(name, place string) (Context, error) {
 	return c, nil
 }
 
+// Place is where the image lies, as [ParseContext] reads it.
+func (c Context) Place() string { return c.Scheme + "://" + c.Value }
+
 // Key is the name in the short form that builders agree on.
 func (c Context) Key() string {
 	ref, platform, found := strings.Cut(c.Name, "::")

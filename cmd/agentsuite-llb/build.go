@@ -41,9 +41,9 @@ type buildOptions struct {
 	tags         []string
 	push         bool
 	outputs      []string
-	contexts     []string
-	args         []string
-	labels       []string
+	contexts     contexts
+	args         map[string]string
+	labels       map[string]string
 	attest       []string
 	cacheFrom    []string
 	cacheTo      []string
@@ -57,45 +57,51 @@ func newBuildCommand(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build PATH",
 		Short: "Build an image of a suite through a buildkitd",
-		Long: `build builds the sandbox image of an agent, or of a tool provider, through a buildkitd. It needs no frontend
-image: it is the frontend, and offers its own binary to the build for the steps that read many bytes.
+		Long: `Build the sandbox image of an agent, or of a tool provider, through a buildkitd. No frontend image is needed: the
+program is the frontend itself, and offers its own binary to the build for the steps that read many bytes.
 
 PATH is a directory: an extracted suite or an OCI layout. Progress goes to standard error, the digest of what was
-built to standard output.`,
+built to standard output; to standard error as well if the image itself goes to standard output.`,
 		Example: `  agentsuite-llb build --target writer -t registry.example/writer --push .
   agentsuite-llb build --platform linux/amd64,linux/arm64 -o type=oci,dest=writer.tar .
   agentsuite-llb build --build-context registry.example/base=oci-layout://base -o type=oci,dest=image.tar .`,
-		Args: oneArgument("the directory of a suite"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			contexts, err := parseContexts(cmd, opts.contexts)
-			if err != nil {
-				return err
-			}
-			return build(cmd.Context(), s, args[0], opts, contexts)
-		},
+		Args: oneArgument("give the directory of a suite"),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.address, "addr", "", "address of the buildkitd (default: BUILDKIT_HOST, else the local one)")
 	flags.StringVar(&opts.frontend, "frontend", "", "build with this frontend image instead of this program")
-	flags.StringVar(&opts.target, "target", "", "agent, or id@version of a tool provider (default: the only agent)")
+	target := addTargetFlag(cmd)
 	flags.StringSliceVar(&opts.platforms, "platform", nil, "platforms to build for (default: the builder's)")
 	flags.StringArrayVarP(&opts.tags, "tag", "t", nil, "name of the image")
 	flags.BoolVar(&opts.push, "push", false, "push the image to its registry")
 	flags.StringArrayVarP(&opts.outputs, "output", "o", nil, "where the result goes: type=image|oci|docker|tar|local,…")
-	flags.StringArrayVar(&opts.contexts, "build-context", nil, "where a pinned image lies: REPOSITORY=oci-layout://DIR or =docker-image://REPOSITORY")
-	flags.StringArrayVar(&opts.args, "build-arg", nil, "NAME=VALUE for the frontend")
-	flags.StringArrayVar(&opts.labels, "label", nil, "NAME=VALUE to add to the image's labels")
+	places := addContextFlag(cmd)
+	buildArgs := flags.StringArray("build-arg", nil, "`NAME=VALUE` for the frontend")
+	labels := addLabelFlag(cmd)
 	flags.StringArrayVar(&opts.attest, "attest", nil, "attestation to add: type=provenance,… or type=sbom,…")
 	flags.StringArrayVar(&opts.cacheFrom, "cache-from", nil, "cache to import, such as type=registry,ref=…")
 	flags.StringArrayVar(&opts.cacheTo, "cache-to", nil, "cache to export, such as type=registry,ref=…")
 	flags.BoolVar(&opts.noCache, "no-cache", false, "run every step again")
 	flags.StringVar(&opts.progress, "progress", string(progressui.AutoMode), "progress display: auto, plain, tty, quiet or rawjson")
 	flags.StringVar(&opts.metadataFile, "metadata-file", "", "write what BuildKit tells of the result to this file, as JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		opts.target = *target
+		if opts.contexts, err = parseContexts(cmd, *places); err != nil {
+			return err
+		}
+		if opts.args, err = parsePairs(cmd, "build-arg", *buildArgs); err != nil {
+			return err
+		}
+		if opts.labels, err = parsePairs(cmd, "label", *labels); err != nil {
+			return err
+		}
+		return build(cmd.Context(), s, args[0], opts)
+	}
 	return cmd
 }
 
-func build(ctx context.Context, s *streams, path string, opts buildOptions, contexts []image.Context) error {
-	request, err := newBuildRequest(path, opts, contexts)
+func build(ctx context.Context, s *streams, path string, opts buildOptions) error {
+	request, err := newBuildRequest(s, path, opts)
 	if err != nil {
 		return err
 	}
@@ -130,7 +136,11 @@ func build(ctx context.Context, s *streams, path string, opts buildOptions, cont
 		}
 	}
 	if dgst := response.ExporterResponse["containerimage.digest"]; dgst != "" {
-		fmt.Fprintln(s.out, dgst)
+		if request.piped {
+			s.note("%s", dgst)
+		} else {
+			fmt.Fprintln(s.out, dgst)
+		}
 	}
 	return nil
 }
@@ -155,10 +165,12 @@ type buildRequest struct {
 	options client.SolveOpt
 	// packaged is set when the frontend runs from an image.
 	packaged bool
-	files    []*outputFile
+	// piped is set when the result goes to standard output, where nothing else may go then.
+	piped bool
+	files []*outputFile
 }
 
-func newBuildRequest(path string, opts buildOptions, contexts []image.Context) (*buildRequest, error) {
+func newBuildRequest(s *streams, path string, opts buildOptions) (*buildRequest, error) {
 	main, err := fsutil.NewFS(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no directory that can be built from: %w", path, err)
@@ -181,17 +193,17 @@ func newBuildRequest(path string, opts buildOptions, contexts []image.Context) (
 	} else if r.options.LocalMounts[frontend.LocalExecutable], err = ownBinary(); err != nil {
 		return nil, err
 	}
-	if err := r.setAttributes(opts, contexts); err != nil {
+	if err := r.setAttributes(opts); err != nil {
 		return nil, err
 	}
-	if err := r.setOutputs(opts); err != nil {
+	if err := r.setOutputs(s.out, opts); err != nil {
 		r.discard()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *buildRequest) setAttributes(opts buildOptions, contexts []image.Context) error {
+func (r *buildRequest) setAttributes(opts buildOptions) error {
 	attrs := r.options.FrontendAttrs
 	if opts.target != "" {
 		attrs["target"] = opts.target
@@ -202,20 +214,17 @@ func (r *buildRequest) setAttributes(opts buildOptions, contexts []image.Context
 	if opts.noCache {
 		attrs["no-cache"] = ""
 	}
-	for flag, pairs := range map[string][]string{"build-arg": opts.args, "label": opts.labels} {
-		for _, pair := range pairs {
-			name, value, ok := strings.Cut(pair, "=")
-			if name == "" || !ok {
-				return fmt.Errorf("--%s %q is not NAME=VALUE", flag, pair)
-			}
-			attrs[flag+":"+name] = value
-		}
+	for name, value := range opts.args {
+		attrs["build-arg:"+name] = value
+	}
+	for name, value := range opts.labels {
+		attrs["label:"+name] = value
 	}
 	for _, attest := range opts.attest {
 		kind, rest, _ := strings.Cut(strings.TrimPrefix(attest, "type="), ",")
 		attrs["attest:"+kind] = rest
 	}
-	for _, context := range contexts {
+	for _, context := range opts.contexts {
 		if err := r.addContext(context); err != nil {
 			return err
 		}
@@ -225,7 +234,6 @@ func (r *buildRequest) setAttributes(opts buildOptions, contexts []image.Context
 
 // addContext adds a named context, in the form in which buildx hands one to a frontend.
 func (r *buildRequest) addContext(context image.Context) error {
-	place := context.Scheme + "://" + context.Value
 	if context.Scheme == image.ContextLayout {
 		dir, err := ociimage.LayoutDirectory(context.Value)
 		if err != nil {
@@ -237,13 +245,13 @@ func (r *buildRequest) addContext(context image.Context) error {
 		}
 		id := identity.NewID()
 		r.options.OCIStores[id] = store
-		place = context.Scheme + "://" + id
+		context.Value = id
 	}
-	r.options.FrontendAttrs["context:"+context.Key()] = place
+	r.options.FrontendAttrs["context:"+context.Key()] = context.Place()
 	return nil
 }
 
-func (r *buildRequest) setOutputs(opts buildOptions) (err error) {
+func (r *buildRequest) setOutputs(stdout io.Writer, opts buildOptions) (err error) {
 	if r.options.CacheImports, err = cacheOptions(opts.cacheFrom); err != nil {
 		return fmt.Errorf("--cache-from: %w", err)
 	}
@@ -255,8 +263,12 @@ func (r *buildRequest) setOutputs(opts buildOptions) (err error) {
 		if err != nil {
 			return err
 		}
-		if file != nil {
+		switch {
+		case file != nil:
 			r.files = append(r.files, file)
+		case entry.OutputDir == "" && entry.Type != client.ExporterImage:
+			r.piped = true
+			entry.Output = func(map[string]string) (io.WriteCloser, error) { return keepOpen{stdout}, nil }
 		}
 		r.options.Exports = append(r.options.Exports, entry)
 	}

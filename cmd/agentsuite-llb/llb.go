@@ -31,10 +31,10 @@ read from the store that has the directory's name, as it is given.`,
 	}
 	flags := cmd.Flags()
 	self := flags.String("frontend", "", "the frontend image, by digest, that the tools in the graph run from")
-	target := flags.String("target", "", "agent, or id@version of a tool provider (default: the only agent)")
+	target := addTargetFlag(cmd)
 	platform := flags.String("platform", "linux/amd64", "platform of the image")
 	builder := flags.String("build-platform", "linux/amd64", "platform of the builder, which the tools run on")
-	places := flags.StringArray("build-context", nil, "where a pinned image lies: `REPOSITORY=oci-layout://DIR` or =docker-image://REPOSITORY")
+	places := addContextFlag(cmd)
 	copied := flags.Bool("copy", false, "copy the layers instead of merging them, for a builder without MergeOp")
 	format := addFormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -45,16 +45,20 @@ read from the store that has the directory's name, as it is given.`,
 		if err != nil {
 			return err
 		}
-		platforms, err := parsePlatforms(cmd, []string{*platform, *builder})
+		platforms, err := parsePlatforms(cmd, "platform", *platform)
+		if err != nil {
+			return err
+		}
+		builders, err := parsePlatforms(cmd, "build-platform", *builder)
 		if err != nil {
 			return err
 		}
 		p := planner{contexts: contexts}
-		plans, err := p.plans(cmd.Context(), s, args[0], *target, platforms[:1])
+		plans, err := p.plans(cmd.Context(), s, args[0], *target, platforms)
 		if err != nil {
 			return err
 		}
-		build := ociPlatform(platforms[1])
+		build := ociPlatform(builders[0])
 		executable := agentllb.Executable{State: llb.Image(*self, llb.Platform(build)), Path: frontend.BinaryPath, Platform: build}
 		def, err := p.define(cmd.Context(), plans[0], executable, !*copied)
 		if err != nil {

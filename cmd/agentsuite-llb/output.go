@@ -14,7 +14,8 @@ import (
 )
 
 // parseOutput reads one --output as buildx does: type=…,dest=…, a directory, or "-" for a tar on standard
-// output. The file is nil when the exporter writes none.
+// output. The file is nil when the exporter writes none: an image goes to the builder, a directory is named
+// in the entry, and everything else goes to standard output.
 func parseOutput(flag string) (client.ExportEntry, *outputFile, error) {
 	entry := client.ExportEntry{Attrs: map[string]string{}}
 	switch {
@@ -23,20 +24,9 @@ func parseOutput(flag string) (client.ExportEntry, *outputFile, error) {
 	case !strings.Contains(flag, "="):
 		entry.Type, entry.Attrs["dest"] = client.ExporterLocal, flag
 	default:
-		fields, err := csvvalue.Fields(flag, nil)
-		if err != nil {
-			return entry, nil, fmt.Errorf("--output %s: %w", flag, err)
-		}
-		for _, field := range fields {
-			name, value, ok := strings.Cut(field, "=")
-			if !ok {
-				return entry, nil, fmt.Errorf("--output %s: %q is not NAME=VALUE", flag, field)
-			}
-			if name = strings.ToLower(name); name == "type" {
-				entry.Type = value
-			} else {
-				entry.Attrs[name] = value
-			}
+		var err error
+		if entry.Type, entry.Attrs, err = parseAttributes(flag); err != nil {
+			return entry, nil, fmt.Errorf("--output %w", err)
 		}
 	}
 	if entry.Type == "registry" {
@@ -63,7 +53,6 @@ func parseOutput(flag string) (client.ExportEntry, *outputFile, error) {
 		return entry, nil, fmt.Errorf("--output %s: there is no type %q; there are image, oci, docker, tar and local", flag, entry.Type)
 	}
 	if dest == "" || dest == "-" {
-		entry.Output = func(map[string]string) (io.WriteCloser, error) { return keepOpen{os.Stdout}, nil }
 		return entry, nil, nil
 	}
 	file := &outputFile{path: dest}
@@ -87,28 +76,37 @@ func cacheOptions(flags []string) ([]client.CacheOptionsEntry, error) {
 			entries = append(entries, client.CacheOptionsEntry{Type: "registry", Attrs: map[string]string{"ref": flag}})
 			continue
 		}
-		fields, err := csvvalue.Fields(flag, nil)
+		kind, attrs, err := parseAttributes(flag)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", flag, err)
+			return nil, err
 		}
-		entry := client.CacheOptionsEntry{Attrs: map[string]string{}}
-		for _, field := range fields {
-			name, value, ok := strings.Cut(field, "=")
-			switch {
-			case !ok:
-				return nil, fmt.Errorf("%s: %q is not NAME=VALUE", flag, field)
-			case name == "type":
-				entry.Type = value
-			default:
-				entry.Attrs[name] = value
-			}
-		}
-		if entry.Type == "" {
+		if kind == "" {
 			return nil, fmt.Errorf("%s: type is missing, such as type=registry", flag)
 		}
-		entries = append(entries, entry)
+		entries = append(entries, client.CacheOptionsEntry{Type: kind, Attrs: attrs})
 	}
 	return entries, nil
+}
+
+// parseAttributes reads type=TYPE,NAME=VALUE,… with the type apart from the others.
+func parseAttributes(flag string) (kind string, attrs map[string]string, err error) {
+	fields, err := csvvalue.Fields(flag, nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	attrs = map[string]string{}
+	for _, field := range fields {
+		name, value, ok := strings.Cut(field, "=")
+		if !ok {
+			return "", nil, fmt.Errorf("%s: %q is not NAME=VALUE", flag, field)
+		}
+		if name = strings.ToLower(name); name == "type" {
+			kind = value
+		} else {
+			attrs[name] = value
+		}
+	}
+	return kind, attrs, nil
 }
 
 // outputFile is a file that gets its name when the build has succeeded, so that a failed build leaves
@@ -151,8 +149,10 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(data)
-	if err = errors.Join(err, w.Close()); err != nil {
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
 		return err
 	}
 	return file.commit()

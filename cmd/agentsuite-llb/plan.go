@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
-	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 func newPlanCommand(s *streams) *cobra.Command {
@@ -31,10 +28,10 @@ registries, or from where --build-context says that they lie.`,
   agentsuite-llb plan ./suite --build-context registry.example/base=oci-layout://build/base`,
 		Args: oneArgument("give the suite to plan the images of, " + suiteForms),
 	}
-	target := cmd.Flags().String("target", "", "agent, or id@version of a tool provider (default: the only agent)")
+	target := addTargetFlag(cmd)
 	platforms := cmd.Flags().StringSlice("platform", nil, "platforms to plan for (default: all that the target has a composition for)")
-	places := cmd.Flags().StringArray("build-context", nil, "where a pinned image lies: `REPOSITORY=oci-layout://DIR` or =docker-image://REPOSITORY")
-	labels := cmd.Flags().StringArray("label", nil, "`NAME=VALUE` to add to the image's labels")
+	places := addContextFlag(cmd)
+	labels := addLabelFlag(cmd)
 	format := addFormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p := planner{}
@@ -42,10 +39,10 @@ registries, or from where --build-context says that they lie.`,
 		if p.contexts, err = parseContexts(cmd, *places); err != nil {
 			return err
 		}
-		if p.labels, err = parseLabels(cmd, *labels); err != nil {
+		if p.labels, err = parsePairs(cmd, "label", *labels); err != nil {
 			return err
 		}
-		wanted, err := parsePlatforms(cmd, *platforms)
+		wanted, err := parsePlatforms(cmd, "platform", *platforms...)
 		if err != nil {
 			return err
 		}
@@ -88,7 +85,7 @@ type planned struct {
 
 // planner plans images without a daemon.
 type planner struct {
-	contexts []image.Context
+	contexts contexts
 	labels   map[string]string
 }
 
@@ -175,7 +172,7 @@ func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (_ 
 			err = fmt.Errorf("reading the %s: %w", role, err)
 		}
 	}()
-	pinned, err := ociimage.Pinned(ctx, pin, p.locate(pin), ociimage.Options{})
+	pinned, err := ociimage.Pinned(ctx, pin, p.contexts.place(pin), ociimage.Options{})
 	if err != nil {
 		return image.Source{}, nil, err
 	}
@@ -185,51 +182,4 @@ func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (_ 
 		return image.Source{}, nil, err
 	}
 	return image.Source{Pin: pin, Config: pinned.Config}, rootfs.Scan, nil
-}
-
-// locate returns where a pinned image is read; nothing for its own registry.
-func (p planner) locate(pin suite.BaseImage) string {
-	context := image.FindContext(p.contexts, pin)
-	if context == nil {
-		return ""
-	}
-	return context.Scheme + "://" + context.Value
-}
-
-func parseContexts(cmd *cobra.Command, flags []string) ([]image.Context, error) {
-	var contexts []image.Context
-	for _, flag := range flags {
-		name, place, _ := strings.Cut(flag, "=")
-		context, err := image.ParseContext(name, place)
-		if err != nil || context.Scheme != image.ContextLayout && context.Scheme != image.ContextRepository {
-			return nil, misuse(cmd, "--build-context %s is neither REPOSITORY=oci-layout://DIR nor REPOSITORY=docker-image://REPOSITORY", problem.Quoted(flag))
-		}
-		contexts = append(contexts, context)
-	}
-	return contexts, nil
-}
-
-func parseLabels(cmd *cobra.Command, flags []string) (map[string]string, error) {
-	labels := map[string]string{}
-	for _, flag := range flags {
-		name, value, ok := strings.Cut(flag, "=")
-		if !ok || name == "" {
-			return nil, misuse(cmd, "--label %s is not NAME=VALUE", problem.Quoted(flag))
-		}
-		labels[name] = value
-	}
-	return labels, nil
-}
-
-func parsePlatforms(cmd *cobra.Command, flags []string) ([]suite.Platform, error) {
-	var platforms []suite.Platform
-	for _, flag := range flags {
-		system, architecture, _ := strings.Cut(flag, "/")
-		platform := suite.Platform{OS: system, Architecture: architecture}
-		if !slices.Contains(suite.Platforms(), platform) {
-			return nil, misuse(cmd, "--platform %s is neither linux/amd64 nor linux/arm64", problem.Quoted(flag))
-		}
-		platforms = append(platforms, platform)
-	}
-	return platforms, nil
 }

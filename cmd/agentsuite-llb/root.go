@@ -109,39 +109,3 @@ func oneArgument(what string) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// choice is a flag that takes one of several words.
-type choice struct {
-	value string
-	among []string
-}
-
-func (c *choice) String() string { return c.value }
-func (c *choice) Type() string   { return strings.Join(c.among, "|") }
-
-func (c *choice) Set(value string) error {
-	for _, word := range c.among {
-		if value == word {
-			c.value = value
-			return nil
-		}
-	}
-	if meant, ok := problem.Suggest(value, c.among); ok {
-		return fmt.Errorf("did you mean %s? There are %s", meant, strings.Join(c.among, ", "))
-	}
-	return fmt.Errorf("there are %s", strings.Join(c.among, ", "))
-}
-
-// addFormatFlag gives a command --format text|json.
-func addFormatFlag(cmd *cobra.Command) *choice {
-	format := &choice{value: "text", among: []string{"text", "json"}}
-	cmd.Flags().Var(format, "format", "what to print: text for people, or one JSON document for programs, also on failure")
-	complete(cmd, "format", format.among)
-	return format
-}
-
-func complete(cmd *cobra.Command, flag string, words []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag was just added
-	}
-}

@@ -32,7 +32,7 @@ Nothing is written unless the whole suite, as sealed, is valid. The paths of the
 		Args: oneArgument("give the directory of the suite, the one with agentsuite.json in it"),
 	}
 	check := cmd.Flags().Bool("check", false, "write nothing; exit 1 if a document would change, and print which")
-	pins := cmd.Flags().StringArray("pin", nil, "let build profiles pin the images of a repository as an OCI layout has them: `REPO=oci-layout://DIR`")
+	pins := cmd.Flags().StringArray("pin", nil, "let build profiles pin the images of a repository as an OCI layout has them: `REPOSITORY=oci-layout://DIR`")
 	format := addFormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opts := seal.Options{Check: *check, Limits: content.DefaultLimits()}
@@ -107,11 +107,11 @@ func newSealJSON(result *seal.Result) sealJSON {
 	}
 }
 
-// parsePin reads REPO=oci-layout://DIR.
+// parsePin reads REPOSITORY=oci-layout://DIR.
 func parsePin(cmd *cobra.Command, text string) (seal.Pin, error) {
 	repository, address, ok := strings.Cut(text, "=")
 	if !ok || repository == "" || !strings.HasPrefix(address, image.ContextLayout+"://") {
-		return seal.Pin{}, misuse(cmd, "--pin %s is not of the form REPO=oci-layout://DIR, as in registry.example/base=oci-layout://build/base", problem.Quoted(text))
+		return seal.Pin{}, misuse(cmd, "--pin %s is not of the form REPOSITORY=oci-layout://DIR, as in registry.example/base=oci-layout://build/base", problem.Quoted(text))
 	}
 	return seal.Pin{
 		Repository: repository,

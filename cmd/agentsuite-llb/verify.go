@@ -36,10 +36,10 @@ the filesystem against the pinned images that lie there.`,
 	}
 	platforms := cmd.Flags().StringSlice("platform", nil, "platforms to verify (default: all that the image is for)")
 	suitePath := cmd.Flags().String("suite", "", "the suite that the image was built from, in any form")
-	places := cmd.Flags().StringArray("build-context", nil, "where a pinned image lies: `REPOSITORY=oci-layout://DIR` or =docker-image://REPOSITORY; needs --suite")
+	places := addContextFlag(cmd)
 	format := addFormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		wanted, err := parsePlatforms(cmd, *platforms)
+		wanted, err := parsePlatforms(cmd, "platform", *platforms...)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *streams) printVerified(reports verify.Reports) {
 
 // verifier is what images are held against.
 type verifier struct {
-	planner
+	contexts    contexts
 	suite       *suite.Graph
 	suiteDigest digest.Digest
 }
@@ -178,11 +178,11 @@ func (v verifier) pinned(ctx context.Context, pin *suite.BaseImage) (*ociimage.I
 	if pin == nil {
 		return nil, nil
 	}
-	where := v.locate(*pin)
-	if where == "" {
+	place := v.contexts.place(*pin)
+	if place == "" {
 		return nil, nil
 	}
-	return ociimage.Pinned(ctx, *pin, where, ociimage.Options{})
+	return ociimage.Pinned(ctx, *pin, place, ociimage.Options{})
 }
 
 // invalidImage makes a problem of an image that cannot be read because of what it is.

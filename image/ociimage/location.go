@@ -14,13 +14,14 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 // The schemes of references, as the build contexts of docker buildx have them.
 const (
-	schemeLayout   = "oci-layout://"
-	schemeRegistry = "docker-image://"
+	schemeLayout   = image.ContextLayout + "://"
+	schemeRegistry = image.ContextRepository + "://"
 )
 
 // location is a parsed reference.

@@ -75,7 +75,7 @@ bench: packages tools programs rootfs ## benchmarks against sha256 and, in media
 
 .PHONY: packages
 packages: ## install the Debian packages that are missing, as root
-	@integration/scripts/packages.sh runc=runc mount=mount git=git gcc=gcc,libc6-dev
+	@integration/scripts/packages.sh runc=runc mount=mount git=git gcc=gcc,libc6-dev musl-gcc=musl-tools
 
 .PHONY: tools
 tools: build/bin/.servers ## build the daemons and clients of the integration tests into build/bin

@@ -3,7 +3,10 @@
 package construction_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +16,10 @@ import (
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/plugins/content/local"
 	"github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/exporter/containerimage/exptypes"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
+	"github.com/moby/buildkit/solver/pb"
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/opencontainers/go-digest"
 	"github.com/stretchr/testify/require"
 	"github.com/tonistiigi/fsutil"
@@ -38,6 +45,8 @@ type request struct {
 	uncached bool
 	// push names the image in the registry that the result goes to; else it goes to a layout.
 	push string
+	// instead does something with the result instead of exporting it.
+	instead func(context.Context, gateway.Client, *gateway.Result) error
 }
 
 // built is what a build gave.
@@ -104,9 +113,11 @@ func (a authored) tryBuild(t *testing.T, buildkitd *daemon.Buildkitd, r request)
 		},
 	}
 	out := filepath.Join(t.TempDir(), "layout")
-	if r.push != "" {
+	switch {
+	case r.instead != nil:
+	case r.push != "":
 		opts.Exports = []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{"name": r.push, "push": "true"}}}
-	} else {
+	default:
 		opts.Exports = []client.ExportEntry{{Type: client.ExporterOCI, Attrs: map[string]string{"tar": "false"}, OutputDir: out}}
 	}
 
@@ -116,13 +127,53 @@ func (a authored) tryBuild(t *testing.T, buildkitd *daemon.Buildkitd, r request)
 		defer close(followed)
 		b.follow(status)
 	}()
-	_, err := testenv.Client(t, buildkitd).Build(ctx, opts, "agentsuite-llb", frontend.BuildFromClient, status)
+	_, err := testenv.Client(t, buildkitd).Build(ctx, opts, "agentsuite-llb", func(ctx context.Context, c gateway.Client) (*gateway.Result, error) {
+		result, err := frontend.BuildFromClient(ctx, c)
+		if err == nil && r.instead != nil {
+			err = r.instead(ctx, c, result)
+		}
+		return result, err
+	}, status)
 	<-followed
-	if err == nil && r.push == "" {
+	if err == nil && len(opts.Exports) > 0 && r.push == "" {
 		b.layout = testenv.ReadLayout(t, out)
 	}
 	return b, err
 }
+
+// run builds an image for the shared daemon's platform and runs its process there, as the config says and as sandboxes are
+// run: without a network, on a filesystem that cannot be written. It returns what the process wrote.
+func (a authored) run(t *testing.T, r request) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	r.instead = func(ctx context.Context, c gateway.Client, result *gateway.Result) error {
+		var config dockerspec.DockerOCIImage
+		if err := json.Unmarshal(result.Metadata[exptypes.ExporterImageConfigKey], &config); err != nil {
+			return err
+		}
+		container, err := c.NewContainer(ctx, gateway.NewContainerRequest{
+			Mounts: []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: result.Ref, Readonly: true}}, NetMode: pb.NetMode_NONE,
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = container.Release(context.WithoutCancel(ctx)) }()
+		process, err := container.Start(ctx, gateway.StartRequest{
+			Args: append(config.Config.Entrypoint, config.Config.Cmd...), Env: config.Config.Env, User: config.Config.User, Cwd: config.Config.WorkingDir,
+			Stdout: nopCloser{&out}, Stderr: nopCloser{&out},
+		})
+		if err != nil {
+			return err
+		}
+		return process.Wait()
+	}
+	_, err := a.tryBuild(t, world.buildkitd, r)
+	return out.String(), err
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
 
 // follow collects what a daemon tells of a build.
 func (b *built) follow(status <-chan *client.SolveStatus) {

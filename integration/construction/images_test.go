@@ -24,6 +24,8 @@ var (
 type img struct {
 	layers []ocitest.Layer
 	config dockerspec.DockerOCIImageConfig
+	// at is the layout of an image that is written already.
+	at string
 }
 
 // layer is a layer of entries that are as old as the hills, and one another's elders: whatever of its times survived into
@@ -55,6 +57,9 @@ func (i img) withConfig(change func(*dockerspec.DockerOCIImageConfig)) img {
 // layout writes the image, for every platform, into an OCI layout and returns its directory.
 func (i img) layout(t *testing.T, platforms ...suite.Platform) string {
 	t.Helper()
+	if i.at != "" {
+		return i.at
+	}
 	layout := ocitest.NewLayout()
 	for _, platform := range platforms {
 		descriptor := layout.Image(t, platform, dockerspec.DockerOCIImage{Config: i.config}, i.layers...)

@@ -25,8 +25,8 @@ var world struct {
 	// buildkitd is for tests that ask what is in an image. Those that ask how it comes about, or what a cache does, start
 	// one of their own.
 	buildkitd *daemon.Buildkitd
-	// binary is a directory that holds the frontend's binary and nothing else.
-	binary string
+	// dir is for files of several tests, binary a directory in it that holds the frontend's binary and nothing else.
+	dir, binary string
 }
 
 func TestMain(m *testing.M) {
@@ -46,10 +46,11 @@ func setUp(run func() int) (status int, err error) {
 	if world.tools, err = daemon.FindTools(); err != nil {
 		return 0, err
 	}
-	if world.binary, err = os.MkdirTemp("", "frontend-"); err != nil {
+	if world.dir, err = os.MkdirTemp("", "construction-"); err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(world.binary)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(world.dir)) }()
+	world.binary = filepath.Join(world.dir, "binary")
 	if err := compileFrontend(ctx); err != nil {
 		return 0, err
 	}

@@ -305,6 +305,13 @@ func TestMessagesEchoNeitherSecretsNorOperands(t *testing.T) {
 		"header":       {base: "remote-mcp", alter: replacing(searchPath, `"key": "token"`, `"key": "Bearer `+marker+`"`)},
 		"endpoint":     {base: "remote-mcp", alter: replacing(searchPath, `"search-mcp-endpoint"`, `"https://a:`+marker+`@b"`)},
 		"identifier":   {base: "minimal", alter: replacing("agents/assistant.json", `"model-api-key"`, `"ghp_`+marker+`"`)},
+		"name":         {base: "minimal", alter: replacing(manifestPath, `"name": "minimal"`, `"name": "ghp_`+marker+`"`)},
+		"behind text":  {base: "minimal", alter: replacing(manifestPath, `"name": "minimal"`, `"name": "`+strings.Repeat("x", 60)+" ghp_"+marker+`"`)},
+		"private key":  {base: "minimal", alter: replacing(manifestPath, `"name": "minimal"`, `"name": "-----BEGIN `+`PRIVATE KEY-----\n`+marker+`"`)},
+		"version":      {base: "minimal", alter: replacing(manifestPath, `"schemaVersion": "1.0.0-draft"`, `"schemaVersion": "ghp_`+marker+`"`)},
+		"reference":    {base: "minimal", alter: replacing(manifestPath, `"agents/assistant.json"`, `"agents/ghp_`+marker+`.json"`)},
+		"member":       {base: "minimal", alter: replacing(manifestPath, `"name": "minimal"`, `"name": "minimal", "ghp_`+marker+`": 1`)},
+		"member of it": {base: "minimal", alter: replacing("agents/assistant.json", `"model": {`, `"model": {"ghp_`+marker+`": {"ghp_`+marker+`": 1},`)},
 		"value":        {base: "evaluations", alter: replacing(capitalPath, `"value": "Paris"`, `"value": "`+marker+`\n"`)},
 		"pattern":      {base: "evaluations", alter: replacing(datePath, "^[0-9]{4}-", marker+"(")},
 		"rubric":       {base: "evaluations", alter: replacing(poemPath, "Four lines.", marker+`\u0000`)},
@@ -316,7 +323,7 @@ func TestMessagesEchoNeitherSecretsNorOperands(t *testing.T) {
 			f := loadFixture(t, "valid/"+b.base).broken(t, &b)
 			_, report := f.validate(t)
 			require.NotEmpty(t, report.Problems)
-			require.NotContains(t, problemLines(report), marker)
+			require.NotContains(t, report.Err().Error(), marker)
 			require.NotContains(t, indented(t, report), marker)
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentsuite/agentsuite-llb/suite/secret"
 )
 
 // Category is one of the stable failure classes of the specification (section 16).
@@ -41,12 +43,12 @@ type Place struct {
 	Line, Column int
 }
 
-// String renders the place as path:line:column, or as much of it as is known.
+// String renders the place as path:line:column, or as much of it as is known. It is safe to print.
 func (p Place) String() string {
 	if p.Line == 0 {
-		return p.Path
+		return shown(p.Path)
 	}
-	return fmt.Sprintf("%s:%d:%d", p.Path, p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", shown(p.Path), p.Line, p.Column)
 }
 
 func (p Place) compare(q Place) int {
@@ -62,20 +64,20 @@ func (p Place) compare(q Place) int {
 type Problem struct {
 	Rule *Rule
 	Place
-	// Message says what was expected and what was found. It never holds a secret or an evaluation
-	// operand, and it has no control characters: it is safe to print.
+	// Message says what was expected and what was found. It never holds an evaluation operand or what has the
+	// shape of a credential, and it has no control characters: it is safe to print.
 	Message string
 }
 
 // New makes a problem from a rule, a place and a formatted message.
 func New(rule *Rule, at Place, format string, args ...any) Problem {
-	return Problem{Rule: rule, Place: at, Message: Printable(fmt.Sprintf(format, args...))}
+	return Problem{Rule: rule, Place: at, Message: shown(fmt.Sprintf(format, args...))}
 }
 
 // String renders the problem as one line: place, category, requirement and message.
 func (p Problem) String() string {
 	head := fmt.Sprintf("%s (%s)", p.Rule.Category, p.Rule.Requirement)
-	if at := Printable(p.Place.String()); at != "" {
+	if at := p.Place.String(); at != "" {
 		head = at + ": " + head
 	}
 	return head + ": " + p.Message
@@ -117,7 +119,7 @@ func (e *Error) Error() string {
 func (p Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(problemJSON{
 		Category: p.Rule.Category, Requirement: p.Rule.Requirement, Rule: p.Rule.ID,
-		Path: p.Path, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Message: p.Message,
+		Path: secret.Redact(p.Path), Pointer: secret.Redact(p.Pointer), Line: p.Line, Column: p.Column, Message: p.Message,
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/agentsuite/agentsuite-llb/suite/secret"
 )
 
 // Rule is one thing that must hold. Its ID never changes once released, so people and programs can
@@ -68,7 +70,7 @@ type Warning struct {
 // String renders the warning as one line: place, rule and message.
 func (w Warning) String() string {
 	head := w.Rule.Name
-	if at := Printable(w.Place.String()); at != "" {
+	if at := w.Place.String(); at != "" {
 		head = at + ": " + head
 	}
 	return head + ": " + w.Message
@@ -76,13 +78,13 @@ func (w Warning) String() string {
 
 // NewWarning makes a warning from a rule, a place and a formatted message.
 func NewWarning(rule *LintRule, at Place, format string, args ...any) Warning {
-	return Warning{Rule: rule, Place: at, Message: Printable(fmt.Sprintf(format, args...))}
+	return Warning{Rule: rule, Place: at, Message: shown(fmt.Sprintf(format, args...))}
 }
 
 // MarshalJSON writes rule, place, message and the address of the rule's page.
 func (w Warning) MarshalJSON() ([]byte, error) {
 	return json.Marshal(warningJSON{
-		Rule: w.Rule.Name, Path: w.Path, Pointer: w.Pointer, Line: w.Line, Column: w.Column,
+		Rule: w.Rule.Name, Path: secret.Redact(w.Path), Pointer: secret.Redact(w.Pointer), Line: w.Line, Column: w.Column,
 		Message: w.Message, URL: w.Rule.URL(),
 	})
 }

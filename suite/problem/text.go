@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentsuite/agentsuite-llb/suite/secret"
 )
 
 // Printable makes text from a suite or an image safe for a terminal and a log: control characters,
-// bidirectional overrides and invalid UTF-8 become visible escapes. Newlines and tabs too, so a
+// bidirectional controls and invalid UTF-8 become visible escapes. Newlines and tabs too, so a
 // message stays one line.
 func Printable(s string) string {
 	if !slices.ContainsFunc([]rune(s), unprintable) && strings.ToValidUTF8(s, "") == s {
@@ -32,7 +34,7 @@ func unprintable(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:
 		return true
-	case r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
+	case r == '\u061c', r == '\u200e', r == '\u200f', r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
 		return true
 	}
 	return false
@@ -43,23 +45,32 @@ func unprintable(r rune) bool {
 const quotedRunes = 80
 
 // Quoted renders text from a suite or an image inside a message: in double quotes, cut after 80
-// characters, with control characters made visible. It must not be used for secrets and evaluation
-// operands, which no message repeats.
+// characters, with control characters made visible and credential-shaped literals left out. It must not be
+// used for evaluation operands, which no message repeats.
 func Quoted(s string) string {
 	return `"` + Printable(Cut(s)) + `"`
 }
 
-// Cut shortens text to 80 characters; what it leaves out is shown by an ellipsis.
+// lookedBytes is how much of a text Cut looks at: more than it shows, since half a credential no longer
+// looks like one.
+const lookedBytes = 4 << 10
+
+// Cut shortens text to 80 characters; what it leaves out is shown by an ellipsis. Credential-shaped literals
+// are left out before, so that none is shown in part.
 func Cut(s string) string {
+	shown := secret.Redact(s[:min(len(s), lookedBytes)])
 	n := 0
-	for i := range s {
+	for i := range shown {
 		if n == quotedRunes {
-			return s[:i] + "…"
+			return shown[:i] + "…"
 		}
 		n++
 	}
-	return s
+	return shown
 }
+
+// shown makes a message, or the place of one, fit to be shown.
+func shown(s string) string { return Printable(secret.Redact(s)) }
 
 // Counted renders a number of things, whose noun is in the singular: "1 entry", "2 entries".
 func Counted(n int, noun string) string {

@@ -50,9 +50,40 @@ func FindFrom(text string, offset int) (Finding, bool) {
 	return Finding{}, false
 }
 
+// Redact replaces every credential-shaped literal of a text by what it looks like, so that the text may be
+// shown. A text without any is returned as it is.
+func Redact(text string) string {
+	found, ok := Find(text)
+	if !ok {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for ; ok; found, ok = FindFrom(text, done) {
+		b.WriteString(text[done:found.Offset])
+		b.WriteString("(" + found.Kind + ", not shown)")
+		done = found.End
+		switch {
+		case found.Kind == kindPrivateKey:
+			done = len(text) // the shape is that of its head, the key is what follows
+		case found.End-found.Offset >= longestRun:
+			if done = len(text); strings.ContainsAny(text[found.End:], literalEnds) {
+				done = found.End + strings.IndexAny(text[found.End:], literalEnds)
+			}
+		}
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// literalEnds are bytes that no literal goes on with. They tell where one ends that is too long to be followed.
+const literalEnds = " \t\r\n\"'`,;"
+
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
+
+const kindPrivateKey = "a private key"
 
 // shape is a credential that begins with a fixed prefix at the beginning of a word.
 type shape struct {
@@ -142,7 +173,7 @@ var (
 )
 
 var shapes = []shape{
-	{kind: "a private key", prefixes: []string{"-----BEGIN "}, also: privateKey},
+	{kind: kindPrivateKey, prefixes: []string{"-----BEGIN "}, also: privateKey},
 	{kind: "an age secret key", prefixes: []string{"AGE-SECRET-KEY-1"}, body: upperNumeric, least: 50},
 	{kind: "an AWS access key", prefixes: []string{"AKIA", "ASIA", "ABIA", "ACCA"}, body: upperNumeric, least: 16, most: 16},
 	{kind: "a GitHub token", prefixes: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, body: alphanumeric, least: 36},

@@ -113,6 +113,23 @@ func TestFindFrom(t *testing.T) {
 	require.False(t, ok, "the word began before the offset")
 }
 
+func TestRedact(t *testing.T) {
+	token := "ghp_" + random(36)
+	for text, want := range map[string]string{
+		"":                          "",
+		"nothing to hide":           "nothing to hide",
+		token:                       "(a GitHub token, not shown)",
+		"a " + token + ", " + token: "a (a GitHub token, not shown), (a GitHub token, not shown)",
+		"ftp://u:pw1234@host/x":     "ftp(a URL with a password, not shown)@host/x",
+		"sk-ant-api03-" + random(1): "sk-ant-api03-" + random(1),
+		"key -----BEGIN EC " + "PRIVATE KEY-----\nMHcCAQEE\n-----END EC " + "PRIVATE KEY-----\n": "key (a private key, not shown)",
+		"bearer " + random(5000) + " after": "(a bearer token, not shown) after",
+		"bearer " + random(5000):            "(a bearer token, not shown)",
+	} {
+		require.Equal(t, want, secret.Redact(text))
+	}
+}
+
 // A text full of beginnings must not cost the square of its length: 16 times as much text may take some
 // 16 times as long, and would take 256 times as long.
 func TestFindIsLinear(t *testing.T) {

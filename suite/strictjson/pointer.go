@@ -96,53 +96,48 @@ func isWord(token string) bool {
 
 // Lookup returns the value at an RFC 6901 pointer. Of repeated names the first counts.
 func (d *Document) Lookup(pointer string) (*Value, bool) {
-	v, _, found := d.resolve(pointer)
+	v, found := d.resolve(pointer)
 	return v, found
 }
 
-// resolve walks down the pointer as far as the document goes. It returns the value reached, where the
-// name that led to it stands (the value's own offset for an element or the root), and whether that is
+// resolve walks down the pointer as far as the document goes. It returns the value reached, and whether that is
 // the value pointed to.
-func (d *Document) resolve(pointer string) (v *Value, nameOffset int, found bool) {
-	v, nameOffset = d.Root, d.Root.Offset
+func (d *Document) resolve(pointer string) (v *Value, found bool) {
+	v = d.Root
 	if pointer == "" {
-		return v, nameOffset, true
+		return v, true
 	}
 	if pointer[0] != '/' {
-		return v, nameOffset, false
+		return v, false
 	}
-next:
 	for token := range tokens(pointer) {
-		switch v.Kind {
-		case Object:
-			for i := range v.Members {
-				if m := &v.Members[i]; m.Name == token {
-					v, nameOffset = m.Value, m.NameOffset
-					continue next
-				}
-			}
-		case Array:
-			if i, ok := index(token); ok && i < len(v.Items) {
-				v, nameOffset = v.Items[i], v.Items[i].Offset
-				continue next
-			}
+		next, ok := v.child(token)
+		if !ok {
+			return v, false
 		}
-		return v, nameOffset, false
+		v = next
 	}
-	return v, nameOffset, true
+	return v, true
+}
+
+// child returns the value that one token of a pointer leads to.
+func (v *Value) child(token string) (*Value, bool) {
+	switch v.Kind {
+	case Object:
+		return v.Member(token)
+	case Array:
+		if i, ok := index(token); ok && i < len(v.Items) {
+			return v.Items[i], true
+		}
+	}
+	return nil, false
 }
 
 // Place returns the line and column of the value at the pointer. For a value that does not exist it
 // is the place of the deepest value on the way there. The place keeps the pointer as given.
 func (d *Document) Place(pointer string) problem.Place {
-	v, _, _ := d.resolve(pointer)
+	v, _ := d.resolve(pointer)
 	return d.At(pointer, v.Offset)
-}
-
-// NamePlace is like [Document.Place], but for a member it is the place of its name.
-func (d *Document) NamePlace(pointer string) problem.Place {
-	_, offset, _ := d.resolve(pointer)
-	return d.At(pointer, offset)
 }
 
 // At returns the place of a byte of the document that belongs to the value at the pointer. It serves
@@ -156,33 +151,4 @@ func (d *Document) At(pointer string, offset int) problem.Place {
 func position(data []byte, offset int) (line, column int) {
 	before := data[:min(offset, len(data))]
 	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// Strings yields every string value of the document with its pointer, in document order. Member names
-// are no values.
-func (d *Document) Strings() iter.Seq2[string, *Value] {
-	return func(yield func(string, *Value) bool) {
-		walkStrings(make([]byte, 0, 64), d.Root, yield)
-	}
-}
-
-func walkStrings(pointer []byte, v *Value, yield func(string, *Value) bool) bool {
-	switch v.Kind {
-	case String:
-		return yield(string(pointer), v)
-	case Object:
-		for i := range v.Members {
-			m := &v.Members[i]
-			if !walkStrings(append(append(pointer, '/'), pointerEscaper.Replace(m.Name)...), m.Value, yield) {
-				return false
-			}
-		}
-	case Array:
-		for i, item := range v.Items {
-			if !walkStrings(strconv.AppendInt(append(pointer, '/'), int64(i), 10), item, yield) {
-				return false
-			}
-		}
-	}
-	return true
 }

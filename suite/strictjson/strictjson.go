@@ -5,6 +5,7 @@ package strictjson
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/gowebpki/jcs"
@@ -156,7 +157,7 @@ func (d *Document) Decode(into any) error {
 // only for a document that [Parse] found problems in.
 func (d *Document) Digest() (digest.Digest, error) {
 	d.identity.Do(func() {
-		d.digest, d.digestErr = canonicalDigest(d.Data)
+		d.digest, d.digestErr = CanonicalDigest(d.Data)
 	})
 	return d.digest, d.digestErr
 }
@@ -167,26 +168,26 @@ func (d *Document) Digest() (digest.Digest, error) {
 func (d *Document) DigestBlanked(pointer, member string) (digest.Digest, error) {
 	v, ok := d.Lookup(pointer)
 	if !ok {
-		return "", &missingError{pointer}
+		return "", noValue(pointer)
 	}
 	blank, ok := v.Member(member)
 	if !ok {
-		return "", &missingError{pointer + Pointer(member)}
+		return "", noValue(pointer + Pointer(member))
 	}
 	text := make([]byte, 0, v.End-v.Offset)
 	text = append(text, d.Data[v.Offset:blank.Offset]...)
 	text = append(text, `""`...)
 	text = append(text, d.Data[blank.End:v.End]...)
-	return canonicalDigest(text)
+	return CanonicalDigest(text)
 }
 
-type missingError struct{ pointer string }
-
-func (e *missingError) Error() string {
-	return "the document has no value at " + problem.Quoted(e.pointer)
+func noValue(pointer string) error {
+	return fmt.Errorf("the document has no value at %s", problem.Quoted(pointer))
 }
 
-func canonicalDigest(text []byte) (digest.Digest, error) {
+// CanonicalDigest returns SHA-256 over the RFC 8785 form of a JSON text. The text must be one that [Parse] has
+// no problem with, because the canonical form of anything else means nothing.
+func CanonicalDigest(text []byte) (digest.Digest, error) {
 	canonical, err := jcs.Transform(text)
 	if err != nil {
 		return "", err

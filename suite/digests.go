@@ -3,7 +3,6 @@ package suite
 import (
 	"fmt"
 
-	"github.com/gowebpki/jcs"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
@@ -13,11 +12,11 @@ import (
 // 6.1). White space and member order do not change it. The text must be one that [strictjson.Parse]
 // has no problem with, because the canonical form of anything else means nothing.
 func DocumentDigest(text []byte) (digest.Digest, error) {
-	canonical, err := jcs.Transform(text)
+	id, err := strictjson.CanonicalDigest(text)
 	if err != nil {
 		return "", fmt.Errorf("canonicalising the document: %w", err)
 	}
-	return digest.FromBytes(canonical), nil
+	return id, nil
 }
 
 // variantDigestMember is the member that a variant's own identity leaves out.

@@ -45,7 +45,12 @@ func (b *build) lint(ctx context.Context) (*lint.LintResults, error) {
 		results.AddWarning(w.Rule.Name, w.Rule.Description, w.Rule.URL(), w.String(), index, parserRanges(ranges))
 	}
 	if !s.report.Valid() {
-		index, ranges := locate(firstPlace(s.report.Problems, excerpts))
+		index, ranges := -1, []*pb.Range(nil)
+		for _, p := range s.report.Problems {
+			if index, ranges = locate(p.Place); index >= 0 {
+				break
+			}
+		}
 		if index < 0 {
 			// The client shows the source that an error points to, so there must be one.
 			results.Sources = append(results.Sources, &pb.SourceInfo{Filename: suite.ManifestPath, Language: "JSON"})
@@ -56,16 +61,6 @@ func (b *build) lint(ctx context.Context) (*lint.LintResults, error) {
 		results.Error.Location.Ranges = ranges
 	}
 	return results, nil
-}
-
-// firstPlace is the place of the first problem whose line can be shown.
-func firstPlace(problems []problem.Problem, excerpts excerpts) problem.Place {
-	for _, p := range problems {
-		if excerpts.at(p.Place) != nil {
-			return p.Place
-		}
-	}
-	return problem.Place{}
 }
 
 func parserRanges(ranges []*pb.Range) []parser.Range {

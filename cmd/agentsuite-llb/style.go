@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -70,7 +69,7 @@ func (p page) printProblems(excerpts *suite.Excerpts, problems []problem.Problem
 
 // place renders a place with the colon that follows it; nothing for the subject as a whole.
 func (s style) place(at problem.Place) string {
-	text := problem.Printable(at.String())
+	text := at.String()
 	if text == "" {
 		return ""
 	}
@@ -82,15 +81,14 @@ const excerptWidth = 100
 
 // printExcerpt shows the line of a place with a mark below its column.
 func (p page) printExcerpt(excerpts *suite.Excerpts, at problem.Place, colour string) {
-	text := excerpts.Text(at)
-	if text == nil || !p.excerpts {
+	if !p.excerpts {
 		return
 	}
-	lines := bytes.SplitN(text, []byte("\n"), at.Line+1)
-	if len(lines) < at.Line {
+	_, lines := excerpts.Lines(at, 0)
+	if len(lines) == 0 {
 		return
 	}
-	before, line := excerpt(string(lines[at.Line-1]), at.Column-1)
+	before, line := excerpt(lines[0], at.Column-1)
 	number := fmt.Sprintf("%5d", at.Line)
 	fmt.Fprintf(p, "%s %s\n", p.paint(faint, number+" │"), line)
 	fmt.Fprintf(p, "%s %s%s\n", p.paint(faint, "      │"), strings.Repeat(" ", before), p.paint(colour, "^"))
@@ -98,11 +96,11 @@ func (p page) printExcerpt(excerpts *suite.Excerpts, at problem.Place, colour st
 
 // excerpt cuts a line to a readable width around a byte offset and returns how many characters stand
 // before it in what is left.
-func excerpt(line string, offset int) (before int, cut string) {
-	line = strings.TrimRight(line, "\r")
+func excerpt(line []byte, offset int) (before int, cut string) {
 	offset = min(max(offset, 0), len(line))
-	head := []rune(problem.Printable(strings.ReplaceAll(line[:offset], "\t", " ")))
-	tail := []rune(problem.Printable(strings.ReplaceAll(line[offset:], "\t", " ")))
+	// No character has more than four bytes, and a line can have millions.
+	start, end := max(offset-4*excerptWidth, 0), min(offset+4*excerptWidth, len(line))
+	head, tail := excerptRunes(line[start:offset]), excerptRunes(line[offset:end])
 	if len(head)+len(tail) > excerptWidth {
 		if keep := excerptWidth / 2; len(head) > keep {
 			head = slices.Concat([]rune{'…'}, head[len(head)-keep:])
@@ -112,4 +110,8 @@ func excerpt(line string, offset int) (before int, cut string) {
 		}
 	}
 	return len(head), string(head) + string(tail)
+}
+
+func excerptRunes(part []byte) []rune {
+	return []rune(problem.Printable(strings.ReplaceAll(string(part), "\t", " ")))
 }

@@ -97,17 +97,20 @@ prose.md:1:1: warning (CredentialInProse): looks like one (`+url+`)
 
 func TestExcerptOfALongLine(t *testing.T) {
 	line := strings.Repeat("a", 300) + "X" + strings.Repeat("b", 300)
-	before, cut := excerpt(line, 300)
+	before, cut := excerpt([]byte(line), 300)
 	runes := []rune(cut)
 	require.Equal(t, 'X', runes[before])
 	require.Equal(t, '…', runes[0])
 	require.Equal(t, '…', runes[len(runes)-1])
 	require.LessOrEqual(t, len(runes), excerptWidth+1)
 
-	before, cut = excerpt("\x1b[31m\u202eevil", 5)
+	before, cut = excerpt([]byte("\x1b[31m\u202eevil"), 5)
 	require.Equal(t, `\u001b[31m\u202eevil`, cut, "nothing of a suite controls the terminal")
 	require.Equal(t, len(`\u001b[31m`), before)
-	before, cut = excerpt("short", 99)
+	before, cut = excerpt([]byte(strings.Repeat("ü", 1<<20)), 1<<20)
+	require.Equal(t, "…"+strings.Repeat("ü", 99)+"…", cut)
+	require.Equal(t, 51, before)
+	before, cut = excerpt([]byte("short"), 99)
 	require.Equal(t, "short", cut)
 	require.Equal(t, 5, before)
 }

@@ -23,7 +23,7 @@ func compareEntries(a, b Entry) int { return strings.Compare(a.Path, b.Path) }
 func destination(in Inputs, b suite.Bundle, f suite.InventoryEntry, contentPath *string) (Entry, error) {
 	e := Entry{
 		Path: strings.TrimPrefix(path.Join(b.Variant.InstallRoot, f.Path), "/"),
-		Type: content.Type(f.Type), Mode: f.Mode, UID: f.UID, GID: f.GID,
+		Type: f.Type, Mode: f.Mode, UID: f.UID, GID: f.GID,
 		Digest: f.Digest, LinkTarget: f.LinkTarget, Component: b.Key().String(),
 	}
 	switch e.Type {

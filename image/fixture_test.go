@@ -106,11 +106,11 @@ func (b bundle) inventory() []suite.InventoryEntry {
 	var entries []suite.InventoryEntry
 	for _, f := range b.files {
 		entries = append(entries, suite.InventoryEntry{
-			Path: f.Path, Type: string(f.Type), Mode: f.Mode, Size: f.Size, Digest: f.Digest, LinkTarget: f.LinkTarget,
+			Path: f.Path, Type: f.Type, Mode: f.Mode, Size: f.Size, Digest: f.Digest, LinkTarget: f.LinkTarget,
 		})
 	}
 	for name, target := range b.hardlinks {
-		entries = append(entries, suite.InventoryEntry{Path: name, Type: string(content.Hardlink), Mode: 0o644, LinkTarget: path.Join(b.payloadRoot(), target)})
+		entries = append(entries, suite.InventoryEntry{Path: name, Type: content.Hardlink, Mode: 0o644, LinkTarget: path.Join(b.payloadRoot(), target)})
 	}
 	return entries
 }

@@ -99,7 +99,7 @@ func newBundleCopy(in Inputs, b suite.Bundle) BundleCopy {
 		Entries:     len(b.Variant.Files),
 	}
 	for _, f := range b.Variant.Files {
-		switch content.Type(f.Type) {
+		switch f.Type {
 		case content.File:
 			c.Size += f.Size
 		case content.Directory:

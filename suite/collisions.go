@@ -9,6 +9,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
 )
@@ -100,7 +101,7 @@ func (c *collisionCheck) check(path string, bundles []int, image int) {
 	for _, b := range bundles {
 		for _, this := range c.byBundle[b] {
 			for g := c.groups[this.group].above; g != noGroup; g = c.groups[g].above {
-				if first := &c.first[g]; first.image == image && first.bundle != b && c.entryOf(first.contribution).Type != "directory" {
+				if first := &c.first[g]; first.image == image && first.bundle != b && c.entryOf(first.contribution).Type != content.Directory {
 					c.add(first.contribution, this, path)
 				}
 			}
@@ -226,7 +227,7 @@ func (v *validation) contested(platform Platform) ([]pathGroup, map[int][]contri
 // numberForms gives equal entries equal numbers. It also tells whether one of them is no directory.
 func (v *validation) numberForms(members []contribution) (forms int, obstructs bool) {
 	if len(members) == 1 {
-		return 1, v.entryOf(members[0]).Type != "directory"
+		return 1, v.entryOf(members[0]).Type != content.Directory
 	}
 	numbers := map[entryForm]int{}
 	for i := range members {
@@ -237,14 +238,14 @@ func (v *validation) numberForms(members []contribution) (forms int, obstructs b
 			numbers[form] = number
 		}
 		members[i].form = number
-		obstructs = obstructs || form.kind != "directory"
+		obstructs = obstructs || form.kind != content.Directory
 	}
 	return len(numbers), obstructs
 }
 
 // entryForm is everything about an inventory entry that bundles must agree on.
 type entryForm struct {
-	kind     string
+	kind     content.Type
 	mode     uint32
 	uid, gid int
 	size     int64
@@ -254,7 +255,7 @@ type entryForm struct {
 
 func formOf(e *InventoryEntry) entryForm {
 	form := entryForm{kind: e.Type, mode: e.Mode, uid: e.UID, gid: e.GID, link: e.LinkTarget}
-	if e.Type == "file" {
+	if e.Type == content.File {
 		form.size, form.digest = e.Size, e.Digest
 	}
 	return form
@@ -311,7 +312,7 @@ func entryDifference(a, b *InventoryEntry) string {
 	differ("owner", a.UID == b.UID && a.GID == b.GID, fmt.Sprintf("%d:%d", a.UID, a.GID), fmt.Sprintf("%d:%d", b.UID, b.GID))
 	if a.Type == b.Type {
 		differ("target", a.LinkTarget == b.LinkTarget, problem.Quoted(a.LinkTarget), problem.Quoted(b.LinkTarget))
-		if a.Type == "file" {
+		if a.Type == content.File {
 			differ("size", a.Size == b.Size, a.Size, b.Size)
 			x, y := shortDigests(a.Digest, b.Digest)
 			differ("digest", a.Digest == b.Digest, x, y)

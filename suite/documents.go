@@ -5,12 +5,14 @@ package suite
 
 import (
 	"github.com/opencontainers/go-digest"
+
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
 // SpecVersion is the schemaVersion of every document of this draft.
 const SpecVersion = "1.0.0-draft"
 
-// Media types of the documents and of the OCI envelope (section 4.1).
+// Media types of the documents (section 4.1). Package content has those of the OCI envelope.
 const (
 	MediaTypeManifest                = "application/vnd.agentsuite.manifest.v1+json"
 	MediaTypeAgent                   = "application/vnd.agentsuite.agent.v1+json"
@@ -315,7 +317,7 @@ type RuntimeNeeds struct {
 // InventoryEntry is one entry of a variant's inventory; Path is relative to the payload root.
 type InventoryEntry struct {
 	Path       string        `json:"path"`
-	Type       string        `json:"type"`
+	Type       content.Type  `json:"type"`
 	Mode       uint32        `json:"mode"`
 	UID        int           `json:"uid"`
 	GID        int           `json:"gid"`

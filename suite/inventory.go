@@ -64,13 +64,13 @@ func (v *validation) checkEntry(n *node[ToolProvider], x *Variant, e *InventoryE
 		n.report(f, problem.PayloadLink, pointer("linkTarget"), "%s links to %s, which is not below %s", full, problem.Quoted(e.LinkTarget), x.PayloadRoot)
 		return
 	}
-	if e.Type != string(found.Type) {
+	if e.Type != found.Type {
 		if e.Type != "" {
 			n.report(f, problem.PayloadDifference, pointer("type"), "%s is a %s in the payload and a %s in the inventory; %s", full, found.Type, e.Type, recordHint)
 		}
 		return
 	}
-	if e.Type == "file" && e.Digest != "" && found.Digest != "" && (e.Digest != found.Digest || e.Size != found.Size) && n.sound(pointer("size")) {
+	if e.Type == content.File && e.Digest != "" && found.Digest != "" && (e.Digest != found.Digest || e.Size != found.Size) && n.sound(pointer("size")) {
 		n.report(f, problem.PayloadDigest, pointer("digest"), "%s %s; %s", full, bytesDifference(found, e), sealHint)
 	}
 	if e.LinkTarget != "" && e.LinkTarget != found.LinkTarget {
@@ -101,7 +101,7 @@ func bytesDifference(found content.Entry, e *InventoryEntry) string {
 // content path; a symlink's target counts from the directory that the link lies in, textually.
 func linkStaysBelow(payloadRoot, link string, e *InventoryEntry) bool {
 	target := e.LinkTarget
-	if e.Type == "symlink" {
+	if e.Type == content.Symlink {
 		if path.IsAbs(target) {
 			return false
 		}

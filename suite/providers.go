@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
 )
@@ -95,7 +96,7 @@ func checkEntrypoint(n *node[ToolProvider], i int, f *findings) {
 			continue
 		}
 		switch {
-		case e.Type != "file":
+		case e.Type != content.File:
 			n.report(f, problem.ProviderEntrypoint, at, "entrypoint %s is a %s of the inventory; it must be a file", problem.Cut(x.Entrypoint), e.Type)
 		case e.Mode&0o111 == 0:
 			n.report(f, problem.ProviderEntrypoint, at, "entrypoint %s has mode %04o in the inventory; it must be executable", problem.Cut(x.Entrypoint), e.Mode)

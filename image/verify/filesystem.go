@@ -140,11 +140,11 @@ func destinations(b suite.Bundle) []image.Entry {
 	entries := make([]image.Entry, 0, len(b.Variant.Files))
 	for _, f := range b.Variant.Files {
 		at := strings.TrimPrefix(path.Join(b.Variant.InstallRoot, f.Path), "/")
-		if content.Type(f.Type) == content.Hardlink {
+		if f.Type == content.Hardlink {
 			f = files[f.LinkTarget]
 		}
 		e := image.Entry{
-			Path: at, Type: content.Type(f.Type), Mode: f.Mode, UID: f.UID, GID: f.GID,
+			Path: at, Type: f.Type, Mode: f.Mode, UID: f.UID, GID: f.GID,
 			Size: f.Size, Digest: f.Digest, LinkTarget: f.LinkTarget, Component: b.Key().String(),
 		}
 		if e.Type == content.Symlink {

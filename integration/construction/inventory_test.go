@@ -12,14 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/suite"
 )
 
 // requireHonest holds that an image's filesystem is exactly what its embedded inventory says, and returns the inventory.
 func (b built) requireHonest(t *testing.T, platform suite.Platform) image.Inventory {
 	t.Helper()
-	i := b.open(t, platform)
-	files := rootfs(t, i)
+	return requireHonest(t, platform, rootfs(t, b.open(t, platform)))
+}
+
+func requireHonest(t *testing.T, platform suite.Platform, files *ociimage.Rootfs) image.Inventory {
+	t.Helper()
 	var inventory image.Inventory
 	require.NoError(t, json.Unmarshal(files.Kept[image.InventoryPath], &inventory))
 	require.Equal(t, platform, inventory.Platform)

@@ -112,7 +112,7 @@ func (v *validation) insteadOfProvider(key ProviderKey) string {
 		return ""
 	}
 	var versions, all []string
-	first, _ := slices.BinarySearchFunc(v.providerKeys, ProviderKey{ID: key.ID}, compareKeys)
+	first, _ := slices.BinarySearchFunc(v.providerKeys, ProviderKey{ID: key.ID}, ProviderKey.Compare)
 	for _, known := range v.providerKeys[first:] {
 		if known.ID != key.ID || len(versions) == maxVersions {
 			break

@@ -11,9 +11,10 @@ import (
 // CapabilityBundledStdioMCP is what bundled variants imply, the only capability of this draft.
 const CapabilityBundledStdioMCP = "bundled-stdio-mcp"
 
-// DerivedCapabilities lists the capabilities that tool providers imply (section 7), sorted.
-func DerivedCapabilities(bundledVariants bool) []string {
-	if bundledVariants {
+// DerivedCapabilities lists the capabilities that tool providers imply (section 7), sorted; bundled tells
+// whether any of them has a variant.
+func DerivedCapabilities(bundled bool) []string {
+	if bundled {
 		return []string{CapabilityBundledStdioMCP}
 	}
 	return []string{}

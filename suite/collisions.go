@@ -176,7 +176,7 @@ func (v *validation) contested(platform Platform) ([]pathGroup, map[int][]contri
 		}
 	}
 	slices.SortFunc(all, func(a, b contribution) int {
-		return cmp.Or(comparePaths(a.path, b.path), cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.entry, b.entry))
+		return cmp.Or(content.ComparePaths(a.path, b.path), cmp.Compare(a.bundle, b.bundle), cmp.Compare(a.entry, b.entry))
 	})
 	var groups []pathGroup
 	byBundle := map[int][]contribution{}
@@ -202,7 +202,7 @@ func (v *validation) contested(platform Platform) ([]pathGroup, map[int][]contri
 		}
 		members := all[start:end]
 		start = end
-		for len(obstacles) > 0 && !isBelow(members[0].path, obstacles[len(obstacles)-1].members[0].path) {
+		for len(obstacles) > 0 && !atOrBelow(members[0].path, obstacles[len(obstacles)-1].members[0].path) {
 			obstacles = obstacles[:len(obstacles)-1]
 		}
 		above := noGroup
@@ -261,24 +261,8 @@ func formOf(e *InventoryEntry) entryForm {
 	return form
 }
 
-// comparePaths orders paths so that what lies below a path follows it at once.
-func comparePaths(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			switch {
-			case a[i] == '/':
-				return -1
-			case b[i] == '/':
-				return 1
-			}
-			return cmp.Compare(a[i], b[i])
-		}
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// isBelow tells whether a path is another one or lies below it.
-func isBelow(path, top string) bool {
+// atOrBelow tells whether a path is another one or lies below it. It does the same for JSON pointers.
+func atOrBelow(path, top string) bool {
 	return strings.HasPrefix(path, top) && (len(path) == len(top) || path[len(top)] == '/')
 }
 

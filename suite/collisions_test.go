@@ -131,13 +131,3 @@ func TestCollisionsOfManyVersions(t *testing.T) {
 	require.NoError(t, v.checkCollisions(t.Context()))
 	require.Len(t, v.found.problems, files)
 }
-
-func TestComparePaths(t *testing.T) {
-	sorted := []string{"/a", "/a/b", "/a/b/c", "/a/b-c", "/a-b", "/a.d/x", "/ab"}
-	for i, a := range sorted {
-		for j, b := range sorted {
-			require.Equal(t, i-j < 0, comparePaths(a, b) < 0, "%s and %s", a, b)
-			require.Equal(t, i == j, comparePaths(a, b) == 0, "%s and %s", a, b)
-		}
-	}
-}

@@ -22,7 +22,7 @@ func (v *validation) checkComposition(n *node[Composition], f *findings) {
 		switch at := strictjson.Pointer("toolProviders", i); {
 		case key == previous:
 			n.report(f, problem.CompositionOrder, at, "%s is resolved twice; keep one record", key)
-		case previous != (ProviderKey{}) && compareKeys(key, previous) < 0:
+		case previous != (ProviderKey{}) && key.Compare(previous) < 0:
 			n.report(f, problem.CompositionOrder, at, "%s stands after %s; sort the records by id and then version", key, previous)
 			return
 		}
@@ -108,7 +108,7 @@ func (v *validation) checkRecords(n *node[Composition], agent *node[Agent]) {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(unmet)) {
-		for _, key := range slices.Compact(slices.SortedFunc(slices.Values(unmet[id]), compareKeys)) {
+		for _, key := range slices.Compact(slices.SortedFunc(slices.Values(unmet[id]), ProviderKey.Compare)) {
 			if v.composable(key) {
 				n.report(&v.found, problem.CompositionUnmet, "/toolProviders", "agent %s requires %s, which the composition does not resolve; add a record for it", agent.doc.ID, key)
 			}

@@ -65,7 +65,7 @@ func (d *decoder) store(v *strictjson.Value, into reflect.Value, pointer string)
 			}
 		}
 	default:
-		if !d.faults[pointer] || d.faults == nil {
+		if !d.faults[pointer] {
 			storeScalar(v, into)
 		}
 	}

@@ -4,6 +4,8 @@
 package suite
 
 import (
+	"cmp"
+
 	"github.com/opencontainers/go-digest"
 
 	"github.com/agentsuite/agentsuite-llb/suite/content"
@@ -387,3 +389,8 @@ type ProviderKey struct {
 
 // String renders the key as id@version, as targets and components spell it.
 func (k ProviderKey) String() string { return k.ID + "@" + k.Version }
+
+// Compare orders keys by id and then version, both as text, as a composition lists them (section 10).
+func (k ProviderKey) Compare(other ProviderKey) int {
+	return cmp.Or(cmp.Compare(k.ID, other.ID), cmp.Compare(k.Version, other.Version))
+}

@@ -219,7 +219,7 @@ func (v *validation) checkSubtrees(trees *evaluationTrees) {
 			}
 		case files[entry.Path]:
 		case entry.Type == content.Directory && (entry.Path == tree || entry.Path == tree+"/cases"):
-		case stray != "" && isBelow(entry.Path, stray):
+		case stray != "" && atOrBelow(entry.Path, stray):
 		default:
 			stray = entry.Path
 			v.found.add(problem.EvalStray, problem.Place{Path: entry.Path}, "an evaluation subtree holds its index and the cases that it lists; remove this %s, or list it in %s/index.json", entry.Type, tree)

@@ -58,24 +58,6 @@ func (b Bundle) Key() ProviderKey {
 	return ProviderKey{ID: b.Provider.Doc.ID, Version: b.Provider.Doc.Version}
 }
 
-// Selection is everything of a graph that one image is made of.
-type Selection struct {
-	// Target is what was asked for: an agent's id, or id@version of a tool provider.
-	Target   string
-	Platform Platform
-	// Exactly one of the next two is set, and Agent with the first.
-	Composition             *Loaded[Composition]
-	ToolProviderComposition *Loaded[ToolProviderComposition]
-	Agent                   *Loaded[Agent]
-	Profile                 Loaded[BuildProfile]
-	RuntimeBase             BaseImage
-	// Harness is nil for a tool provider image.
-	Harness *BaseImage
-	// Bundles is the dependency closure: composition order, each followed depth first by its
-	// dependencies, each bundle once. For a tool provider image its own bundle is the first.
-	Bundles []Bundle
-}
-
 // graph makes the graph of a suite that has no problems.
 func (v *validation) graph() *Graph {
 	g := &Graph{

@@ -94,7 +94,7 @@ func (v *validation) checkIdentities() {
 func (v *validation) sortKnown() {
 	v.agentIDs = slices.Sorted(maps.Keys(v.agentByID))
 	v.profileIDs = slices.Sorted(maps.Keys(v.profileByID))
-	v.providerKeys = slices.SortedFunc(maps.Keys(v.providerByKey), compareKeys)
+	v.providerKeys = slices.SortedFunc(maps.Keys(v.providerByKey), ProviderKey.Compare)
 }
 
 // checkAgentPaths refuses one document for two agents. It returns the references that are left to be

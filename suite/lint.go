@@ -84,7 +84,7 @@ func (v *validation) lintPayload(n *node[ToolProvider], i int, f *findings) {
 		if at.Path == "" {
 			at = n.place(strictjson.Pointer("variants", i, "payloadRoot"))
 		}
-		f.warn(problem.DirectoryWritableWarning, at, "the payload directory %s has mode %04o and is writable by others than root; no image can hold it, so make it 0755", e.Path, e.Mode)
+		f.warn(problem.PayloadDirectoryWritable, at, "the payload directory %s has mode %04o and is writable by others than root; no image can hold it, so make it 0755", e.Path, e.Mode)
 	}
 }
 

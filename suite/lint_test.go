@@ -57,7 +57,7 @@ func TestLint(t *testing.T) {
 			"tool-providers/gitops/2.0.0-rc.1/tool-provider.json:48:5: UnusedVariant: no composition uses the linux/arm64 variant of gitops@2.0.0-rc.1; add one, or remove the variant",
 			"tool-providers/kubernetes/1.31.0/tool-provider.json:63:5: UnusedVariant: no composition uses the linux/arm64 variant of kubernetes@1.31.0; add one, or remove the variant"}},
 
-		{"a directory that others can write to", "azure-cli", problem.DirectoryWritableWarning, func(_ testing.TB, f *fixture) {
+		{"a directory that others can write to", "azure-cli", problem.PayloadDirectoryWritable, func(_ testing.TB, f *fixture) {
 			f.chmod("tool-providers/azure-cli/2.60.0/linux-amd64/share", 0o777)
 		}, []string{
 			"tool-providers/azure-cli/2.60.0/tool-provider.json:27:22: PayloadDirectoryWritable: the payload directory tool-providers/azure-cli/2.60.0/linux-amd64/share has mode 0777 and is writable by others than root; no image can hold it, so make it 0755"}},

@@ -127,10 +127,6 @@ func (d *document) judge(pointer string) bool {
 	return !slices.ContainsFunc(d.faults, func(fault string) bool { return atOrBelow(fault, pointer) })
 }
 
-func atOrBelow(pointer, top string) bool {
-	return strings.HasPrefix(pointer, top) && (len(pointer) == len(top) || pointer[len(top)] == '/')
-}
-
 // node is a document with its contents, as far as they are known.
 type node[T any] struct {
 	document

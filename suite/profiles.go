@@ -3,10 +3,10 @@ package suite
 import (
 	"slices"
 
+	"github.com/distribution/reference"
+
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 	"github.com/agentsuite/agentsuite-llb/suite/strictjson"
-
-	"github.com/distribution/reference"
 )
 
 // checkProfile checks a build profile: one image for a platform, and each pinned by one digest

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,7 +43,7 @@ func (g *Graph) Targets() []Target {
 			Default:     len(g.Agents) == 1,
 		})
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(g.ToolProviders), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(g.ToolProviders), ProviderKey.Compare) {
 		platforms := g.providerPlatforms(key)
 		if len(platforms) == 0 {
 			continue
@@ -71,10 +70,6 @@ func (g *Graph) Target(name string) (Target, error) {
 		}
 	}
 	return Target{}, g.unknownTarget(name)
-}
-
-func compareKeys(a, b ProviderKey) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 }
 
 func (g *Graph) agentPlatforms(id string) []Platform {
@@ -145,6 +140,24 @@ func joinPlatforms(platforms []Platform) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// Selection is everything of a graph that one image is made of.
+type Selection struct {
+	// Target is what was asked for: an agent's id, or id@version of a tool provider.
+	Target   string
+	Platform Platform
+	// Exactly one of the next two is set, and Agent with the first.
+	Composition             *Loaded[Composition]
+	ToolProviderComposition *Loaded[ToolProviderComposition]
+	Agent                   *Loaded[Agent]
+	Profile                 Loaded[BuildProfile]
+	RuntimeBase             BaseImage
+	// Harness is nil for a tool provider image.
+	Harness *BaseImage
+	// Bundles is the dependency closure: composition order, each followed depth first by its
+	// dependencies, each bundle once. For a tool provider image its own bundle is the first.
+	Bundles []Bundle
 }
 
 // Select picks everything that one image is made of. The target is an agent's id, or id@version of a

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -195,14 +194,10 @@ func (v *verification) checkAgent() (agreed bool) {
 		}
 		delete(required, key)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(required), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(required), suite.ProviderKey.Compare) {
 		differ(v, problem.VerifySource, v.composition, "/toolProviders", "the composition lacks %s, which the agent requires", key)
 	}
 	return agreed && len(required) == 0
-}
-
-func compareKeys(a, b suite.ProviderKey) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 }
 
 func (v *verification) readToolProvider() {

@@ -95,9 +95,9 @@ func folded(fold cases.Caser, p string) string {
 	return strings.ToLower(p)
 }
 
-// treeOrder compares paths so that everything below a directory directly follows it: a slash sorts
-// before every other byte.
-func treeOrder(a, b string) int {
+// ComparePaths orders paths so that everything below a directory directly follows it: a slash sorts before
+// every other byte.
+func ComparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		switch {
 		case a[i] == b[i]:

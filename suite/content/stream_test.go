@@ -109,11 +109,11 @@ func TestPackingToAFullDisk(t *testing.T) {
 	w.Close()
 }
 
-func TestTreeOrder(t *testing.T) {
-	ordered := []string{"a", "a/b", "a/b/c", "a/bc", "a-b", "a.b", "ab", "ab/c", "b"}
+func TestComparePaths(t *testing.T) {
+	ordered := []string{"a", "a/b", "a/b/c", "a/b-c", "a/bc", "a-b", "a.b", "a.d/x", "ab", "ab/c", "b"}
 	for i, a := range ordered {
 		for j, b := range ordered {
-			switch got := treeOrder(a, b); {
+			switch got := ComparePaths(a, b); {
 			case i < j:
 				require.Negative(t, got, "%s %s", a, b)
 			case i > j:

@@ -207,7 +207,7 @@ func (t *tree) checkParents() error {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return treeOrder(t.entries[a].Path, t.entries[b].Path) })
+	slices.SortFunc(order, func(a, b int) int { return ComparePaths(t.entries[a].Path, t.entries[b].Path) })
 	var above Entry // the last entry that may have nothing below it
 	for _, i := range order {
 		e := t.entries[i]

@@ -33,7 +33,7 @@ var (
 
 // Lint rules of images.
 var (
-	DirectoryWritableWarning = lint("PayloadDirectoryWritable", "A payload directory that is group- or world-writable cannot go into an image.")
+	PayloadDirectoryWritable = lint("PayloadDirectoryWritable", "A payload directory that is group- or world-writable cannot go into an image.")
 	SetIDFile                = lint("SetIDFile", "A set-id file in a pinned image gives privileges that a sandbox never grants.")
 	FileCapabilities         = lint("FileCapabilities", "A file with capabilities in a pinned image gives privileges that a sandbox never grants.")
 	RootUser                 = lint("RootUser", "A pinned image that is configured to run as root, or as nobody in particular, runs as 65532:65532.")

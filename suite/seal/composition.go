@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -71,9 +70,7 @@ func requirements(agent *draft) []requirement {
 			list = append(list, requirement{suite.ProviderKey{ID: id, Version: text(v, "version")}, text(v, "executionMode")})
 		}
 	}
-	slices.SortFunc(list, func(a, b requirement) int {
-		return cmp.Or(cmp.Compare(a.key.ID, b.key.ID), cmp.Compare(a.key.Version, b.key.Version))
-	})
+	slices.SortFunc(list, func(a, b requirement) int { return a.key.Compare(b.key) })
 	return slices.CompactFunc(list, func(a, b requirement) bool { return a.key == b.key })
 }
 

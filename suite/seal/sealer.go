@@ -130,13 +130,11 @@ func (s *sealer) manifest(d *draft) {
 
 // capabilities states what the tool providers imply (section 7).
 func (s *sealer) capabilities(d *draft) {
-	var derived []string
+	bundled := false
 	for _, p := range s.providers {
-		if len(p.variants) > 0 {
-			derived = []string{suite.CapabilityBundledStdioMCP}
-			break
-		}
+		bundled = bundled || len(p.variants) > 0
 	}
+	derived := suite.DerivedCapabilities(bundled)
 	stated := member(d.doc.Root, "capabilities")
 	if stated == nil && len(derived) == 0 {
 		return

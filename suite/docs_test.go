@@ -37,7 +37,7 @@ func TestRulesDocumentation(t *testing.T) {
 			for _, rule := range problem.Rules() {
 				if rule.Requirement == requirement {
 					listed++
-					fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", rule.ID, rule.Category, rule.Requirement, rule.Section, rule.Summary, strings.Join(held[rule.ID], ", "))
+					fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", rule.ID, rule.Category, rule.Requirement, sectionOf(t, rule), rule.Summary, strings.Join(held[rule.ID], ", "))
 				}
 			}
 		}
@@ -50,14 +50,27 @@ func TestRulesDocumentation(t *testing.T) {
 	checkGenerated(t, filepath.Join(docs, "rules.md"), b.String())
 }
 
+// sectionOf is the section of a rule as the table has it: a number, or a link to the decision, which must lead to a
+// heading.
+func sectionOf(t *testing.T, rule *problem.Rule) string {
+	heading, decided := strings.CutPrefix(rule.Section, "decision, ")
+	if !decided {
+		return rule.Section
+	}
+	decisions, err := os.ReadFile(filepath.Join(docs, "README.md"))
+	require.NoError(t, err)
+	require.Contains(t, strings.ToLower(string(decisions)), "\n## "+heading+"\n", "rule %s rests on a decision that is not written down", rule.ID)
+	return "[decision](README.md#" + heading + ")"
+}
+
 const rulesIntroduction = `# Rules
 
 <!-- Written by "go test ./suite -run TestRulesDocumentation -update" from the rules in suite/problem. -->
 
 Every problem that agentsuite-llb reports breaks one of these rules. Rule names are stable: programs may rely on the
 ` + "`rule`" + ` member of a problem in JSON output. The category is the failure class of section 16 of the specification, the
-requirement the one of section 15, and the section where the rule comes from; "profile" marks what the specification
-leaves open and this project decides.
+requirement the one of section 15, and the section where the rule comes from; what the specification leaves open and
+this project decides links to the decision.
 
 The last column names what fails when a rule is not enforced: a suite below testdata/invalid that breaks this rule alone,
 with the problem that is expected, or tests.

@@ -17,8 +17,8 @@ type Rule struct {
 	Category Category
 	// Requirement is the conformance requirement of section 15 that the rule belongs to ("AS-ID-001").
 	Requirement string
-	// Section is the section of the specification that demands it, or "profile" with a word on where
-	// this project fixes what the specification leaves open.
+	// Section is the section of the specification that demands it; or "decision" and a heading of
+	// docs/README.md, below which stands what this project decides where the specification leaves it open.
 	Section string
 	// Summary says in one sentence what must hold.
 	Summary string

@@ -11,7 +11,7 @@ var (
 	GraphIdentity  = rule("graph-identity", Graph, "AS-GRAPH-001", "7", "A referenced document states the identity that its reference states.")
 	GraphUnknown   = rule("graph-unknown", Graph, "AS-GRAPH-001", "7", "A name of an agent, provider, variant or build profile is one that the suite defines.")
 	GraphInvokes   = rule("graph-invokes", Graph, "AS-GRAPH-001", "8.1", "An agent invokes each of its targets by one edge, and never itself.")
-	GraphExtension = rule("graph-extension", Graph, "AS-GRAPH-001", "profile, vocabulary", "The names in a list of extensions are unique.")
+	GraphExtension = rule("graph-extension", Graph, "AS-GRAPH-001", "decision, documents", "The names in a list of extensions are unique.")
 	GraphAmbient   = rule("graph-ambient", Graph, "AS-GRAPH-001", "9.1", "Every tool provider of the catalog is referred to, or is explicitly retained.")
 
 	CapabilityMissing  = rule("capability-missing", Graph, "AS-CAP-001", "7", "The suite declares every capability that its tool providers imply, sorted and once.")

@@ -4,7 +4,7 @@ package problem
 var (
 	ImageEntryType       = rule("image-entry-type", Build, "ASI-FS-001", "12", "A runtime base and a harness hold directories, regular files and symlinks only.")
 	ImageEntryName       = rule("image-entry-name", Build, "ASI-FS-001", "12", "The names in a runtime base and a harness are UTF-8.")
-	ImageLimit           = rule("image-limit", Build, "ASI-FS-001", "profile, images", "A runtime base and a harness stay within the limits on entries, bytes and path length.")
+	ImageLimit           = rule("image-limit", Build, "ASI-FS-001", "decision, images", "A runtime base and a harness stay within the limits on entries, bytes and path length.")
 	ImageReserved        = rule("image-reserved", Build, "ASI-FS-001", "12", "A runtime base and a harness bring nothing at or below /.agentsuite.")
 	ImageCollision       = rule("image-collision", Build, "ASI-FS-001", "12", "What runtime base and harness both bring at a path is identical.")
 	ImageConfig          = rule("image-config", Build, "ASI-RUN-001", "12", "A pinned image's config is for the platform of its pin and can be derived from.")
@@ -17,9 +17,9 @@ var (
 	BundleWhiteout       = rule("bundle-whiteout", ToolProvider, "ASI-FS-001", "12", "No name in a destination begins with .wh., by which layers remove what lies below them.")
 	BundleWritable       = rule("bundle-writable", ToolProvider, "ASI-FS-001", "12", "No bundle brings anything at or below a writable path.")
 	WritableReserved     = rule("writable-reserved", ToolProvider, "ASI-FS-001", "12", "No writable path hides what every sandbox has: /.agentsuite, /proc, /sys and /dev.")
-	DirectoryUnlisted    = rule("directory-unlisted", ToolProvider, "ASI-FS-001", "profile, images", "A payload directory that the inventory does not list has mode 0755 and holds an inventoried entry.")
+	DirectoryUnlisted    = rule("directory-unlisted", ToolProvider, "ASI-FS-001", "decision, images", "A payload directory that the inventory does not list has mode 0755 and holds an inventoried entry.")
 	DirectoryWritable    = rule("directory-writable", Security, "ASI-FS-001", "12", "No payload directory is group- or world-writable.")
-	LabelReserved        = rule("label-reserved", Build, "ASI-BIND-001", "profile, images", "No label of the person who builds begins with org.agentsuite.")
+	LabelReserved        = rule("label-reserved", Build, "ASI-BIND-001", "decision, images", "No label of the person who builds begins with org.agentsuite.")
 
 	ABIMachine     = rule("abi-machine", Build, "ASI-ABI-001", "11", "A native file of a bundle is for the image's architecture.")
 	ABIMalformed   = rule("abi-malformed", Build, "ASI-ABI-001", "11", "An executable file of a bundle that begins like a native file is one.")

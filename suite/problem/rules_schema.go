@@ -13,7 +13,7 @@ var (
 
 	InventoryMode        = rule("inventory-mode", Security, "AS-PROVIDER-001", "9.4", "An inventory entry has no set-id or sticky bit, and no file is group- or world-writable.")
 	EnvironmentInjection = rule("environment-injection", Security, "AS-SECRET-001", "16", "No environment name is one that makes a process load foreign code.")
-	SecretDelivery       = rule("secret-delivery", Security, "AS-SECRET-001", "profile, variant", "A secret environment input states how it is delivered, and no other input does.")
+	SecretDelivery       = rule("secret-delivery", Security, "AS-SECRET-001", "decision, documents", "A secret environment input states how it is delivered, and no other input does.")
 
 	EvalLimit     = rule("eval-limit", Evaluation, "AS-EVAL-001", "8.2.1", "Evaluations stay within the bounds on their number, size and assertions.")
 	EvalCase      = rule("eval-case", Evaluation, "AS-EVAL-001", "8.2.2", "A case has a proper id, a nonblank input, and passes that do not exceed its runs.")

@@ -2,5 +2,5 @@ package problem
 
 // Rules of what must never be content.
 var (
-	SecretLiteral = rule("secret-literal", Security, "AS-SECRET-001", "profile, credential-shaped literals", "No string of a document has the shape of a credential.")
+	SecretLiteral = rule("secret-literal", Security, "AS-SECRET-001", "decision, documents", "No string of a document has the shape of a credential.")
 )

@@ -9,7 +9,7 @@ var (
 	VerifyBinding         = rule("verify-binding", JSON, "ASI-BIND-001", "13", "The binding is a binding record and nothing else.")
 	VerifyBindingLabel    = rule("verify-binding-label", Digest, "ASI-BIND-001", "13", "The label org.agentsuite.binding.digest is the canonical digest of the binding.")
 	VerifyBindingPlatform = rule("verify-binding-platform", Platform, "ASI-BIND-001", "13", "Binding, composition, inventory, config and index state one platform.")
-	VerifyLabel           = rule("verify-label", Build, "ASI-BIND-001", "profile, images", "A label that repeats what a record says repeats it truly.")
+	VerifyLabel           = rule("verify-label", Build, "ASI-BIND-001", "decision, images", "A label that repeats what a record says repeats it truly.")
 
 	VerifyProvider         = rule("verify-provider", JSON, "ASI-PROVIDER-001", "12.1", "The embedded tool provider composition is one.")
 	VerifyProviderLabel    = rule("verify-provider-label", Digest, "ASI-PROVIDER-001", "12.1", "The label org.agentsuite.tool-provider-composition.digest is the canonical digest of the embedded composition.")
@@ -23,7 +23,7 @@ var (
 	VerifyInventory       = rule("verify-inventory", JSON, "ASI-FS-001", "13", "The inventory is an inventory in canonical form, its entries sorted and distinct.")
 	VerifyInventoryDigest = rule("verify-inventory-digest", Digest, "ASI-FS-001", "13", "The inventory has the digest and size that binding and labels state.")
 	VerifyFilesystem      = rule("verify-filesystem", Build, "ASI-FS-001", "12", "The filesystem is exactly what the inventory lists.")
-	VerifyMetadata        = rule("verify-metadata", Security, "ASI-FS-001", "profile, images", "/.agentsuite holds its records and nothing else; all of it belongs to root and nobody may write it.")
+	VerifyMetadata        = rule("verify-metadata", Security, "ASI-FS-001", "decision, images", "/.agentsuite holds its records and nothing else; all of it belongs to root and nobody may write it.")
 	VerifyBundle          = rule("verify-bundle", ToolProvider, "ASI-FS-001", "9.4", "Every entry of every bundle is in the filesystem as the variant's inventory says.")
 	VerifyComponent       = rule("verify-component", Build, "ASI-FS-001", "13", "The component that the inventory names for an entry is one of the image that brings this entry.")
 	VerifyWritable        = rule("verify-writable", Security, "ASI-FS-001", "12", "Nothing but what the runtime base brings lies at or below a writable path.")

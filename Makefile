@@ -11,8 +11,10 @@ modules := . examples
 each-module = for module in $(modules); do echo "==> $$module: $(1)"; (cd $$module && $(1)); done
 
 # Files that are not compiled without their tag still have to pass the linters.
-tags := integration,bench
+tags := integration,compat,bench
 FUZZTIME ?= 1m
+# The tests that need daemons of `make compat`.
+COMPAT := ^(TestOldBuildKits|TestDocumentedBuilders|TestClassicDockerEngine)$$
 ROUNDS ?= 5
 
 export PATH := $(CURDIR)/build/bin:$(PATH)
@@ -58,6 +60,11 @@ race: ## unit tests with the race detector, which needs a C compiler
 integration: tools programs ## integration tests alone, as root
 	go test -tags integration -count=1 -timeout 30m ./integration/...
 
+.PHONY: compat
+compat: tools programs ## the same images by older BuildKits and a Docker engine's classic store, as root; 15 minutes the first time
+	@$(MAKE) --no-print-directory build/bin/.old
+	go test -tags integration,compat -count=1 -timeout 30m -run '$(COMPAT)' ./integration/builders
+
 .PHONY: demo
 demo: packages tools programs ## build and run the example's agent image; BUILDER=<name> does so on your own buildx builder
 ifdef BUILDER
@@ -95,6 +102,10 @@ linters: build/bin/.linters ## build the linters into build/bin
 
 build/bin/.servers: integration/tools/go.mod integration/tools/go.sum integration/scripts/tools.sh
 	@integration/scripts/tools.sh servers
+	@touch $@
+
+build/bin/.old: $(wildcard integration/oldtools/*/go.mod integration/oldtools/*/go.sum) integration/scripts/tools.sh
+	@integration/scripts/tools.sh old
 	@touch $@
 
 build/bin/.linters: integration/lint/go.mod integration/lint/go.sum integration/scripts/tools.sh

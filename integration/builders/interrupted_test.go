@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ type door func(t *testing.T, b testenv.Builder, dir string, args ...string) *exe
 // doors are a client with the packaged frontend, and the command line, which is the frontend itself.
 var doors = map[string]door{
 	"buildx": func(t *testing.T, b testenv.Builder, dir string, args ...string) *exec.Cmd {
-		return b.Buildx.Command(t.Context(), b.Args(dir, append(args, "--provenance=false")...)...)
+		return b.Buildx.Command(t.Context(), b.Args(dir, slices.Concat(args, []string{"--provenance=false"})...)...)
 	},
 	"agentsuite-llb": func(t *testing.T, b testenv.Builder, dir string, args ...string) *exec.Cmd {
 		args = append([]string{"build", "--addr", b.Address, "--progress", "plain"}, args...)

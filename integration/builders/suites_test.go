@@ -4,6 +4,7 @@ package builders_test
 
 import (
 	"cmp"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,14 +12,14 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
-
-	"debug/elf"
 
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image/abi/elftest"
+	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage/ocitest"
 	"github.com/agentsuite/agentsuite-llb/suite"
 )
@@ -60,7 +61,39 @@ type provider struct {
 }
 
 // pinned is an image as an OCI layout that holds the index of its platforms.
-type pinned struct{ layout string }
+type pinned struct {
+	layout string
+	// repository is where else it lies, in the registry; then builds take it from there.
+	repository string
+}
+
+// inRegistry pushes an image, for builds that cannot be handed a layout.
+func inRegistry(t testing.TB, p pinned, repository string) pinned {
+	t.Helper()
+	dir, err := ociimage.LayoutDirectory(strings.TrimPrefix(p.layout, "oci-layout://"))
+	require.NoError(t, err)
+	_, err = example.Registry.Push(t.Context(), dir, repository)
+	require.NoError(t, err)
+	p.repository = example.Registry.Host + "/" + repository
+	return p
+}
+
+func (p pinned) place() string {
+	if p.repository != "" {
+		return "docker-image://" + p.repository
+	}
+	return p.layout
+}
+
+// bundles are providers that are alike but for their names and sizes.
+func bundles(n int) []provider {
+	providers := make([]provider, n)
+	for i := range providers {
+		id := fmt.Sprintf("bundle-%03d", i)
+		providers[i] = provider{id: id, installRoot: "/opt/agentsuite/" + id, files: map[string]string{"share/text": strings.Repeat(id, i+1)}}
+	}
+	return providers
+}
 
 // pinImage makes an image with the same layers for every platform.
 func pinImage(t testing.TB, config dockerspec.DockerOCIImage, layers ...ocitest.Layer) pinned {
@@ -71,14 +104,14 @@ func pinImage(t testing.TB, config dockerspec.DockerOCIImage, layers ...ocitest.
 	}
 	descriptor := layout.PutJSON(t, index.Index.MediaType, index.Index)
 	layout.Index.Manifests = append(layout.Index.Manifests, descriptor)
-	return pinned{"oci-layout://" + layout.WriteDir(t) + "@" + descriptor.Digest.String()}
+	return pinned{layout: "oci-layout://" + layout.WriteDir(t) + "@" + descriptor.Digest.String()}
 }
 
 // contexts says where a build finds the images of the draft.
 func (d draft) contexts() []string {
 	return []string{
-		"--build-context", baseName + "=" + d.base.layout,
-		"--build-context", harnessName + "=" + d.harness.layout,
+		"--build-context", baseName + "=" + d.base.place(),
+		"--build-context", harnessName + "=" + d.harness.place(),
 	}
 }
 

@@ -125,19 +125,11 @@ func StartBuildkitd(ctx context.Context, tools Tools, opts BuildkitdOptions) (_ 
 		return nil, err
 	}
 
-	// The socket is made here and handed over already listening, as an init system does it: a client can connect from
-	// the start and is answered when the daemon is ready, so nobody has to try again and again.
-	socket := filepath.Join(run, "buildkitd.sock")
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	socket, listener, err := listen(run, "buildkitd.sock")
 	if err != nil {
 		return nil, err
 	}
-	listener.SetUnlinkOnClose(false)
-	listenFile, err := listener.File()
-	if err := errors.Join(err, listener.Close()); err != nil {
-		return nil, err
-	}
-	defer listenFile.Close()
+	defer listener.Close()
 
 	// The shell gives the new process namespace its own /proc and then becomes buildkitd.
 	cmd := exec.Command("/bin/sh", "-c", `mount -t proc proc /proc && exec "$0" "$@"`,
@@ -147,7 +139,7 @@ func StartBuildkitd(ctx context.Context, tools Tools, opts BuildkitdOptions) (_ 
 		"PATH=" + os.Getenv("PATH"), "HOME=" + root, "TMPDIR=" + tmp,
 		"LISTEN_FDS=1", "LISTEN_PID=1",
 	}
-	cmd.ExtraFiles = []*os.File{listenFile}
+	cmd.ExtraFiles = []*os.File{listener}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:   syscall.CLONE_NEWPID,
 		Unshareflags: syscall.CLONE_NEWNS,
@@ -165,6 +157,19 @@ func StartBuildkitd(ctx context.Context, tools Tools, opts BuildkitdOptions) (_ 
 		return nil, err
 	}
 	return daemon, nil
+}
+
+// listen makes a socket that is handed over already listening, as an init system does it: a client can connect from the
+// start and is answered when the daemon is ready, so nobody has to try again and again.
+func listen(dir, name string) (path string, file *os.File, err error) {
+	path = filepath.Join(dir, name)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return "", nil, err
+	}
+	listener.SetUnlinkOnClose(false)
+	file, err = listener.File()
+	return path, file, errors.Join(err, listener.Close())
 }
 
 // waitReady returns when the daemon has listed its worker.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,19 +25,31 @@ const builderName = "integration"
 type Buildx struct {
 	tools Tools
 	dir   string
+	// builder and env say where it builds.
+	builder string
+	env     []string
 }
 
 // NewBuildx configures buildx for daemon in the directory dir, which must exist and which the caller removes.
 func NewBuildx(ctx context.Context, tools Tools, dir string, daemon *Buildkitd) (*Buildx, error) {
-	x := &Buildx{tools: tools, dir: dir}
-	if err := os.MkdirAll(filepath.Join(dir, "docker"), 0o700); err != nil {
+	x, err := newBuildx(tools, dir, builderName)
+	if err != nil {
 		return nil, err
 	}
-	_, err := x.Run(ctx, "create", "--name", builderName, "--driver", "remote", daemon.Address)
+	_, err = x.Run(ctx, "create", "--name", builderName, "--driver", "remote", daemon.Address)
 	if err != nil {
 		return nil, err
 	}
 	return x, nil
+}
+
+// NewDockerBuildx configures buildx for the builder that a Docker engine has in itself.
+func NewDockerBuildx(tools Tools, dir string, engine *Dockerd) (*Buildx, error) {
+	return newBuildx(tools, dir, "default", "DOCKER_HOST="+engine.Address)
+}
+
+func newBuildx(tools Tools, dir, builder string, env ...string) (*Buildx, error) {
+	return &Buildx{tools: tools, dir: dir, builder: builder, env: env}, os.MkdirAll(filepath.Join(dir, "docker"), 0o700)
 }
 
 // Append makes another daemon a node of the builder, for the platforms that are named.
@@ -47,11 +60,11 @@ func (x *Buildx) Append(ctx context.Context, daemon *Buildkitd, platforms ...str
 
 // Environ is what a program needs in its environment, besides the usual, to use buildx the same way.
 func (x *Buildx) Environ() []string {
-	return []string{
-		"BUILDX_CONFIG=" + filepath.Join(x.dir, "buildx"),
-		"DOCKER_CONFIG=" + filepath.Join(x.dir, "docker"),
-		"BUILDX_BUILDER=" + builderName,
-	}
+	return append(slices.Clone(x.env),
+		"BUILDX_CONFIG="+filepath.Join(x.dir, "buildx"),
+		"DOCKER_CONFIG="+filepath.Join(x.dir, "docker"),
+		"BUILDX_BUILDER="+x.builder,
+	)
 }
 
 // Command prepares `buildx args…`. Its environment is small and fixed, so that no variable of the caller

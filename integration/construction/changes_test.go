@@ -37,3 +37,25 @@ func TestDirectoryModesAreSeen(t *testing.T) {
 	require.NoError(t, a.seal(t))
 	require.EqualValues(t, 0o750, mode("in"), "and back")
 }
+
+// What is ignored stays out of a bundle, whatever its name looks like to those who match patterns.
+func TestIgnoredFilesStayOut(t *testing.T) {
+	t.Parallel()
+	names := []string{"!a", " b", "c ", "[d]", "e*", "f?", `#g`, "\th", "deep/i", "deep/!j/k"}
+	var payload []ocitest.Entry
+	for _, name := range names {
+		payload = append(payload, ocitest.File("data/"+name, 0o644, "kept\n"), ocitest.File("data/"+name+".tmp", 0o644, "ignored\n"), ocitest.File("tmp/"+name, 0o644, "ignored\n"))
+	}
+	payload = append(payload, ocitest.Directory("data/a dir.tmp", 0o755), ocitest.File("data/a dir.tmp/x", 0o644, "ignored\n"))
+	a := spec{providers: []provider{tool("a", payload...)}}.draft(t)
+	writeFile(t, a.dir, ".dockerignore", "**/*.tmp\n**/tmp\n")
+	require.NoError(t, a.seal(t))
+	for way, copied := range both {
+		inventory := a.build(t, request{copied: copied}).requireHonest(t, amd64)
+		for _, name := range names {
+			requireEntry(t, inventory, file("opt/a/data/"+name, 0o644, "a@1.0.0"))
+			require.Nil(t, entry(inventory, "opt/a/data/"+name+".tmp"), way)
+			require.Nil(t, entry(inventory, "opt/a/tmp"), way)
+		}
+	}
+}

@@ -225,6 +225,29 @@ func TestComposedFilesystems(t *testing.T) {
 			).at("/opt/a b*[c]")}},
 			want: []image.Entry{file("opt/a b*[c]/a*b", 0o644, "a@1.0.0"), file("opt/a b*[c]/ f ", 0o644, "a@1.0.0"), file("opt/a b*[c]/new\nline", 0o644, "a@1.0.0")},
 		},
+		"modes of files and directories": {
+			spec: spec{providers: []provider{tool("a",
+				ocitest.File("none", 0o000, "none"), ocitest.File("read", 0o444, "read"), ocitest.File("search", 0o511, "search"), ocitest.Directory("empty", 0o755),
+				ocitest.Directory("closed", 0o000), ocitest.File("closed/f", 0o600, "f"), ocitest.Directory("closed/deep", 0o500), ocitest.File("closed/deep/f", 0o600, "f"),
+			).at("/srv/not there/a")}},
+			want: []image.Entry{
+				file("srv/not there/a/none", 0o000, "a@1.0.0"), file("srv/not there/a/read", 0o444, "a@1.0.0"), file("srv/not there/a/search", 0o511, "a@1.0.0"),
+				directory("srv/not there/a/empty", 0o755, "a@1.0.0"), directory("srv/not there/a/closed", 0o000, "a@1.0.0"), directory("srv/not there/a/closed/deep", 0o500, "a@1.0.0"),
+				file("srv/not there/a/closed/deep/f", 0o600, "a@1.0.0"),
+			},
+		},
+		"a base of no layers": {
+			spec: spec{base: img{layers: []ocitest.Layer{}}, providers: []provider{tool("a")}},
+			want: []image.Entry{file("opt/a/bin/a", 0o755, "a@1.0.0"), directory("opt", 0o755, "a@1.0.0"), file("usr/local/bin/harness", 0o755, image.ComponentHarness)},
+		},
+		"a harness of no layers": {
+			spec: spec{harness: img{layers: []ocitest.Layer{}, config: harnessConfig()}, providers: []provider{tool("a")}},
+			want: []image.Entry{file("opt/a/bin/a", 0o755, "a@1.0.0")},
+		},
+		"nothing but an agent": {
+			spec: spec{},
+			want: []image.Entry{file("usr/local/bin/harness", 0o755, image.ComponentHarness)},
+		},
 		"links of a payload": {
 			spec: spec{providers: []provider{tool("a", ocitest.Symlink("lib", "bin"), ocitest.Symlink("bin/self", "a"), ocitest.Symlink("nowhere", "missing/at/all"))}},
 			want: []image.Entry{link("opt/a/lib", "bin", "a@1.0.0"), link("opt/a/bin/self", "a", "a@1.0.0"), link("opt/a/nowhere", "missing/at/all", "a@1.0.0")},

@@ -58,6 +58,17 @@ func TestHarnessLayers(t *testing.T) {
 			want: []image.Entry{directory("srv/x", 0o711, component), file("srv/x/z", 0o644, component)},
 			gone: []string{"srv/x/y"},
 		},
+		"beside, of the same distribution": {
+			harness: func(t *testing.T, _ img) img {
+				i := debian(t, ocitest.File("usr/bin/of-the-harness", 0o755, "x"))
+				i.config = harnessConfig()
+				return i.withLayer(t, ocitest.File("usr/local/bin/harness", 0o755, "harness\n"))
+			},
+			want: []image.Entry{
+				file("usr/bin/env", 0o755, image.ComponentRuntimeBase), file("usr/bin/of-the-harness", 0o755, component), directory("tmp", 0o1777, image.ComponentRuntimeBase),
+				owned(directory("opt", 0o775, image.ComponentRuntimeBase), 0, 50), link("bin", "usr/bin", image.ComponentRuntimeBase),
+			},
+		},
 		"stacked, deleting and replacing": {
 			harness: func(t *testing.T, base img) img {
 				return stacked(t, base, ocitest.File("etc/debian_version", 0o644, "mine\n"), ocitest.File("etc/mine", 0o644, "x")).

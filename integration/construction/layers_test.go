@@ -110,10 +110,19 @@ func TestLayers(t *testing.T) {
 						require.NoError(t, err)
 						require.Equal(t, l.Blob, blob)
 					}
+					i := b.layout.Images[platform.String()]
+					require.Equal(t, int64(sourceEpoch), i.Config.Created.Unix())
+					explained := slices.DeleteFunc(i.Config.History, func(h ocispecs.History) bool { return h.EmptyLayer })
+					require.Len(t, explained, len(i.Manifest.Layers))
+					for _, h := range explained[len(pinned):] {
+						require.Equal(t, int64(sourceEpoch), h.Created.Unix())
+						require.Contains(t, h.CreatedBy, "agentsuite-llb: ")
+					}
 					for n, l := range ours {
 						fromSuite := n > 0 || kind == "stacked"
 						b.walk(t, l, func(h *tar.Header) {
 							require.NotContains(t, h.Name, ".wh.")
+							require.NotContains(t, []string{"", ".", "/", "./"}, h.Name, "the root directory is the base's")
 							require.EqualValues(t, sourceEpoch, h.ModTime.Unix(), h.Name)
 							require.Zero(t, h.ModTime.Nanosecond(), h.Name)
 							for _, record := range []string{"atime", "ctime"} {
@@ -205,6 +214,11 @@ func TestAnInstructionChangesTheMetadataAlone(t *testing.T) {
 
 			again := a.buildOn(t, buildkitd, request{copied: copied})
 			require.Equal(t, after.layout.Digests(), again.layout.Digests())
+			if !copied {
+				anew := a.buildOn(t, buildkitd, request{uncached: true})
+				require.Equal(t, after.layout.Digests(), anew.layout.Digests(), "made again, at another time")
+				require.Contains(t, anew.ran(), "[agent linux/amd64] bundle b@1.0.0")
+			}
 			require.Empty(t, matching(again.ran(), func(name string) bool { return ours(name) || tools(name) }), "a warm build starts no tool")
 		})
 	}
@@ -220,7 +234,7 @@ func TestBaseCompressions(t *testing.T) {
 	raw := ocitest.Tar(t, ocitest.File("etc/zstd", 0o644, "zstd\n"))
 	plain := ocitest.Tar(t, ocitest.File("etc/plain", 0o644, "plain\n"))
 	base := debian(t)
-	base.layers = append(base.layers,
+	base.layers = append(base.layers, layer(t), base.layers[0], layer(t), // layers can be empty, and the same again
 		ocitest.Layer{MediaType: ocispecs.MediaTypeImageLayerZstd, Blob: ocitest.Zstd(t, raw), DiffID: digest.FromBytes(raw)},
 		ocitest.Layer{MediaType: ocispecs.MediaTypeImageLayer, Blob: plain, DiffID: digest.FromBytes(plain)},
 	)

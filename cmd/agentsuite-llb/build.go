@@ -30,6 +30,7 @@ import (
 	"github.com/agentsuite/agentsuite-llb/frontend"
 	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
+	"github.com/agentsuite/agentsuite-llb/suite"
 )
 
 // buildOptions are the flags of build, spelt as buildx spells them.
@@ -171,9 +172,12 @@ type buildRequest struct {
 }
 
 func newBuildRequest(s *streams, path string, opts buildOptions) (*buildRequest, error) {
+	if err := checkDirectory(path); err != nil {
+		return nil, err
+	}
 	main, err := fsutil.NewFS(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no directory that can be built from: %w", path, err)
+		return nil, err
 	}
 	r := &buildRequest{
 		packaged: opts.frontend != "",
@@ -181,7 +185,7 @@ func newBuildRequest(s *streams, path string, opts buildOptions) (*buildRequest,
 			Ref:           identity.NewID(),
 			LocalMounts:   map[string]fsutil.FS{"context": main, "dockerfile": main},
 			OCIStores:     map[string]content.Store{},
-			FrontendAttrs: map[string]string{"filename": "agentsuite.json"},
+			FrontendAttrs: map[string]string{"filename": suite.ManifestPath},
 			Session: []session.Attachable{authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{
 				AuthConfigProvider: authprovider.LoadAuthConfig(dockerconfig.LoadDefaultConfigFile(io.Discard)),
 			})},

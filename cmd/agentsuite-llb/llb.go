@@ -53,6 +53,9 @@ read from the store that has the directory's name, as it is given.`,
 		if err != nil {
 			return err
 		}
+		if err := checkDirectory(args[0]); err != nil {
+			return err
+		}
 		p := planner{contexts: contexts}
 		plans, err := p.plans(cmd.Context(), s, args[0], *target, platforms)
 		if err != nil {

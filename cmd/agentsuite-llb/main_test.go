@@ -95,6 +95,7 @@ func edit(t *testing.T, path, old, with string) {
 func TestUsage(t *testing.T) {
 	dir := sealedSuite(t)
 	parent := filepath.Dir(dir)
+	require.Equal(t, exitGood, runCommand(t, "pack", dir, "-o", filepath.Join(parent, "suite.tar")).status)
 	tests := map[string]struct {
 		args []string
 		want string
@@ -122,6 +123,9 @@ func TestUsage(t *testing.T) {
 		"a label without a value":   {[]string{"plan", dir, "--label", "team"}, `--label "team" is not NAME=VALUE`},
 		"an argument without one":   {[]string{"build", dir, "--build-arg", "AGENTSUITE_MERGE"}, `--build-arg "AGENTSUITE_MERGE" is not NAME=VALUE`},
 		"a context of no place":     {[]string{"build", dir, "--build-context", "a.b/c"}, `--build-context "a.b/c" is neither`},
+		"a build of an archive":     {[]string{"build", filepath.Join(parent, "suite.tar")}, "is an archive, and a builder reads directories; make an OCI layout directory of it: agentsuite-llb pack "},
+		"the LLB of an archive":     {[]string{"llb", filepath.Join(parent, "suite.tar"), "--frontend", "a.b/c@sha256:" + strings.Repeat("0", 64)}, "is an archive, and a builder reads directories"},
+		"a build of nothing":        {[]string{"build", filepath.Join(parent, "workshp")}, "did you mean " + dir + "?"},
 		"a platform of no builder":  {[]string{"llb", dir, "--frontend", "a.b/c@sha256:" + strings.Repeat("0", 64), "--build-platform", "linux/x"}, `--build-platform "linux/x" is neither linux/amd64 nor linux/arm64`},
 		"a platform of no image":    {[]string{"plan", dir, "--platform", "linux/x"}, `--platform "linux/x" is neither linux/amd64 nor linux/arm64`},
 		"pack to nowhere":           {[]string{"pack", dir}, "say where to write: -o OUT"},

@@ -167,12 +167,16 @@ func (p planner) plan(ctx context.Context, in image.Inputs) (planned, error) {
 
 // read reads the config and the filesystem of a pinned image from where it lies.
 func (p planner) read(ctx context.Context, role string, pin suite.BaseImage) (_ image.Source, _ *image.Scan, err error) {
+	place := p.contexts.place(pin)
 	defer func() {
-		if err != nil {
+		switch {
+		case err != nil && place == "":
+			err = fmt.Errorf("reading the %s: %w; if it does not lie there, say where with --build-context %s=oci-layout://DIR", role, err, image.Repository(pin))
+		case err != nil:
 			err = fmt.Errorf("reading the %s: %w", role, err)
 		}
 	}()
-	pinned, err := ociimage.Pinned(ctx, pin, p.contexts.place(pin), ociimage.Options{})
+	pinned, err := ociimage.Pinned(ctx, pin, place, ociimage.Options{})
 	if err != nil {
 		return image.Source{}, nil, err
 	}

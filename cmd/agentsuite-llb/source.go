@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -65,11 +67,23 @@ func checkPath(path string) error {
 		return err
 	case !info.IsDir() && filepath.Base(path) == suite.ManifestPath:
 		return fmt.Errorf("%s is one document of a suite; give the directory that it lies in, %s", problem.Quoted(path), filepath.Dir(path))
-	case info.IsDir() && !exists(path, suite.ManifestPath) && !exists(path, "oci-layout"):
+	case info.IsDir() && !exists(path, suite.ManifestPath) && !exists(path, ocispec.ImageLayoutFile):
 		if found, ok := suiteBelow(path); ok {
 			return fmt.Errorf("%s holds neither agentsuite.json nor oci-layout; did you mean %s?", problem.Quoted(path), found)
 		}
 		return fmt.Errorf("%s holds neither agentsuite.json nor oci-layout; a suite is %s", problem.Quoted(path), suiteForms)
+	}
+	return nil
+}
+
+// checkDirectory is checkPath for a command whose build reads the suite from a directory.
+func checkDirectory(path string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return errors.Join(err, fmt.Errorf("%s is an archive, and a builder reads directories; make an OCI layout directory of it: %s pack %s -o DIR",
+			problem.Quoted(path), programName, problem.Printable(path)))
 	}
 	return nil
 }

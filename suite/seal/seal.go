@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
@@ -91,7 +93,7 @@ func openSuite(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := root.Lstat("oci-layout"); err == nil {
+	if _, err := root.Lstat(ocispec.ImageLayoutFile); err == nil {
 		root.Close()
 		return nil, fmt.Errorf("%s is an OCI layout, whose content is sealed already: seal the directory that it was packed from", dir)
 	}

@@ -70,8 +70,20 @@ func (s *Scan) AppendCapable(paths []string) {
 	}
 }
 
+// maxFindings is how many problems, and how many warnings, a scan lists: more than anybody is told of, few
+// enough that a filesystem of nothing but them is no burden.
+const maxFindings = 10_000
+
 func (s *Scan) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {
-	s.Problems = append(s.Problems, problem.New(rule, at, format, args...))
+	if len(s.Problems) < maxFindings || rule == problem.ImageLimit {
+		s.Problems = append(s.Problems, problem.New(rule, at, format, args...))
+	}
+}
+
+func (s *Scan) warning(rule *problem.LintRule, at problem.Place, format string, args ...any) {
+	if len(s.Warnings) < maxFindings {
+		s.Warnings = append(s.Warnings, problem.NewWarning(rule, at, format, args...))
+	}
 }
 
 // IsConfiguration tells whether composing reads the file at a path: one of the user and group databases,
@@ -84,10 +96,19 @@ func IsConfiguration(p string) bool {
 // that they lead to: such a path may be a symlink. The entries must be complete and sorted. Their bytes
 // go into Files by way of [Scan.Keep].
 func (s *Scan) Configuration() map[string]string {
+	return s.configuration(maxConfigurationFiles)
+}
+
+func (s *Scan) configuration(most int) map[string]string {
 	wanted := []string{passwdPath, groupPath} // even where the directory that they lie in is a symlink
 	for i := range s.Entries {
-		if p := s.Entries[i].Path; IsConfiguration(p) {
-			wanted = append(wanted, p)
+		p := s.Entries[i].Path
+		if !IsConfiguration(p) {
+			continue
+		}
+		if wanted = append(wanted, p); len(wanted) > most {
+			s.problem(problem.ImageLimit, problem.Place{Path: p}, "with /%s, there are more than %d files of a system's configuration, the most that are read", p, most)
+			return map[string]string{}
 		}
 	}
 	files := map[string]string{}
@@ -99,8 +120,14 @@ func (s *Scan) Configuration() map[string]string {
 	return files
 }
 
+// maxConfigurationFiles is how many files a scan keeps. A system with everything has a few dozen.
+const maxConfigurationFiles = 1000
+
+// MaxConfiguration is how many bytes of all files together [Scan.Keep] keeps, by the limit of one.
+func MaxConfiguration(limit int64) int64 { return 16 * limit }
+
 // Keep reads what [Scan.Configuration] names at a path and puts it into Files, unless it has more
-// bytes than limit.
+// bytes than limit, or all of them have too many.
 func (s *Scan) Keep(p string, r io.Reader, limit int64) error {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -108,6 +135,14 @@ func (s *Scan) Keep(p string, r io.Reader, limit int64) error {
 	}
 	if int64(len(data)) > limit {
 		s.problem(problem.ImageLimit, problem.Place{Path: p}, "/%s is larger than %d bytes, the most that is read of a system's configuration", p, limit)
+		return nil
+	}
+	kept := int64(len(data))
+	for _, other := range s.Files {
+		kept += int64(len(other))
+	}
+	if most := MaxConfiguration(limit); kept > most {
+		s.problem(problem.ImageLimit, problem.Place{Path: p}, "with /%s, the files of a system's configuration are larger than %d bytes together, the most that is read of them", p, most)
 		return nil
 	}
 	s.Files[p] = data

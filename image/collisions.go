@@ -248,6 +248,10 @@ func (s *stack) reportObstacles() {
 	for _, o := range s.obstacles {
 		s.broken = true
 		b, p := o.bundle, o.entry.Path
+		if !s.found.Lists(problem.BundleThroughSymlink) {
+			s.found.Report(problem.BundleThroughSymlink, b.InstallRootAt, "more")
+			continue
+		}
 		what, advice := "a regular file", "install it elsewhere"
 		if o.entry.Type == content.Symlink {
 			what = "a symlink to " + problem.Quoted(o.entry.LinkTarget)

@@ -39,7 +39,9 @@ func Compose(ctx context.Context, r *Recipe, scans Scans) (*Composed, []byte, er
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err
 	}
-	c.checkWritable()
+	if err := c.checkWritable(ctx); err != nil {
+		return nil, nil, err
+	}
 	// Needs are only judged in a filesystem that can exist: what lies in the wrong place is reported
 	// already and would be reported as missing once more.
 	if !c.stack.broken {
@@ -174,16 +176,22 @@ func (c *composer) databases() databases {
 
 // checkWritable checks that nothing but the base's own lies where the runtime will mount empty writable
 // directories: it would be hidden.
-func (c *composer) checkWritable() {
+func (c *composer) checkWritable(ctx context.Context) error {
+	firsts := map[string][]*Entry{}
 	for i := range c.recipe.Bundles {
 		b := &c.recipe.Bundles[i]
 		for _, w := range b.Writable {
-			c.checkWritablePath(b, w)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			c.checkWritablePath(b, w, firsts)
 		}
 	}
+	return nil
 }
 
-func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
+// checkWritablePath remembers in firsts what lies at and below a path: the first entry of each input.
+func (c *composer) checkWritablePath(b *RecipeBundle, w string, firsts map[string][]*Entry) {
 	target, e, ok := c.stack.final.resolve(w)
 	if !ok || e != nil && e.Type != content.Directory {
 		c.found.Report(problem.BundleWritable, b.WritableAt,
@@ -199,12 +207,31 @@ func (c *composer) checkWritablePath(b *RecipeBundle, w string) {
 	}
 	// The path as written matters too where a bundle's own symlink stands in it.
 	for _, at := range uniqueStrings(strings.TrimPrefix(w, "/"), target) {
-		self, contents := c.stack.final.below(at)
-		if self != nil {
-			contents = append(tree{*self}, contents...)
+		hidden, known := firsts[at]
+		if !known {
+			hidden = firstOfInputs(c.stack.final.below(at))
+			firsts[at] = hidden
 		}
-		c.reportHidden(b, w, contents)
+		c.reportHidden(b, w, hidden)
 	}
+}
+
+func firstOfInputs(self *Entry, contents tree) []*Entry {
+	var firsts []*Entry
+	seen := map[string]bool{}
+	add := func(e *Entry) {
+		if !seen[e.Component] {
+			seen[e.Component] = true
+			firsts = append(firsts, e)
+		}
+	}
+	if self != nil {
+		add(self)
+	}
+	for i := range contents {
+		add(&contents[i])
+	}
+	return firsts
 }
 
 func uniqueStrings(a, b string) []string {
@@ -215,16 +242,13 @@ func uniqueStrings(a, b string) []string {
 }
 
 // reportHidden reports what a writable path would hide, once for each input that brings some of it.
-func (c *composer) reportHidden(b *RecipeBundle, w string, hidden tree) {
-	said := map[string]bool{ComponentRuntimeBase: true}
-	for i := range hidden {
-		e := &hidden[i]
-		if said[e.Component] {
-			continue
-		}
-		said[e.Component] = true
+func (c *composer) reportHidden(b *RecipeBundle, w string, hidden []*Entry) {
+	for _, e := range hidden {
 		rule := problem.BundleWritable
-		if e.Component == ComponentHarness {
+		switch e.Component {
+		case ComponentRuntimeBase:
+			continue
+		case ComponentHarness:
 			rule = problem.ImageWritable
 		}
 		c.found.Report(rule, b.WritableAt, "bundle %s needs %s writable, but %s brings /%s, which would be hidden; move one of them",

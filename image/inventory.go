@@ -1,6 +1,10 @@
 package image
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +27,46 @@ type Inventory struct {
 	Platform suite.Platform `json:"platform"`
 	// Entries are sorted by path as bytes.
 	Entries []Entry `json:"entries"`
+}
+
+// DecodeInventory reads an inventory of at most so many entries. It looks at nothing else: whoever needs to know
+// that the text is an inventory as it should be compares it to [Inventory.Canonical].
+func DecodeInventory(text []byte, most int) (*Inventory, error) {
+	var decoded struct {
+		Inventory
+		Entries boundedEntries `json:"entries"`
+	}
+	decoded.Entries.most = most
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		return nil, err
+	}
+	decoded.Inventory.Entries = decoded.Entries.list
+	return &decoded.Inventory, nil
+}
+
+// boundedEntries stops at a number of entries: an entry of a hostile inventory can be much smaller as a text
+// than in memory.
+type boundedEntries struct {
+	list []Entry
+	most int
+}
+
+func (b *boundedEntries) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("its entries are no array")
+	}
+	for decoder.More() {
+		if len(b.list) == b.most {
+			return fmt.Errorf("it lists more than %d entries", b.most)
+		}
+		var e Entry
+		if err := decoder.Decode(&e); err != nil {
+			return err
+		}
+		b.list = append(b.list, e)
+	}
+	return nil
 }
 
 // Difference says what differs between two entries of one path, the component not counted: e's value

@@ -2,6 +2,7 @@ package image
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -64,4 +65,36 @@ func FuzzAppendJSONString(f *testing.F) {
 		require.NoError(t, json.Unmarshal(text, &back))
 		require.Equal(t, s, back)
 	})
+}
+
+func TestDecodeInventory(t *testing.T) {
+	inventory := &Inventory{Platform: linuxARM64, Entries: []Entry{{Path: "a", Type: content.Directory, Mode: 0o755}, {Path: "b", Type: content.File, Mode: 0o644, Size: 1}}}
+	text := inventory.Canonical()
+	got, err := DecodeInventory(text, 2)
+	require.NoError(t, err)
+	require.Equal(t, text, got.Canonical())
+	require.Equal(t, inventory.Entries, got.Entries)
+
+	_, err = DecodeInventory(text, 1)
+	require.ErrorContains(t, err, "it lists more than 1 entries")
+	for _, wrong := range []string{`{"entries": null}`, `{"entries": {}}`, `{"entries": [1]}`, `{"entries": [`, ``, `[]`} {
+		_, err := DecodeInventory([]byte(wrong), 1)
+		require.Error(t, err, wrong)
+	}
+	for _, empty := range []string{`{}`, `{"entries": []}`, `null`} {
+		got, err := DecodeInventory([]byte(empty), 0)
+		require.NoError(t, err)
+		require.NotEqual(t, []byte(empty), got.Canonical())
+	}
+}
+
+// Entries of nothing take a hundred times as much memory as their text, so not even half of them are read.
+func TestDecodeInventoryOfNothing(t *testing.T) {
+	text := []byte(`{"entries":[` + strings.Repeat("{},", 1<<20) + `{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := DecodeInventory(text, 1000)
+	require.Error(t, err)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 }

@@ -7,8 +7,12 @@ import (
 	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
-// maxSymlinks is how many symlinks Linux follows on the way to one file.
-const maxSymlinks = 40
+// maxSymlinks is how many symlinks Linux follows on the way to one file. maxSteps is how many names may be on the
+// way, which symlinks of thousands each can make as many times more.
+const (
+	maxSymlinks = 40
+	maxSteps    = 4096
+)
 
 // tree is a filesystem as its sorted entries.
 type tree []Entry
@@ -30,12 +34,15 @@ func (s *Scan) Below(dir string) (self *Entry, contents []Entry) { return tree(s
 
 // resolve follows symlinks as the kernel does for a process whose root the tree is. target has none and
 // no leading slash; what it names need not exist, but everything on the way to it that exists is a
-// directory. ok is false for a loop and for a path through a file. The entry is nil where nothing is,
+// directory. ok is false for a loop, for a way without end and for a path through a file. The entry is nil where nothing is,
 // and for the root.
 func (t tree) resolve(p string) (target string, e *Entry, ok bool) {
 	var done []string
 	pending := strings.Split(p, "/")
-	for links := 0; len(pending) > 0; {
+	for links, steps := 0, 0; len(pending) > 0; steps++ {
+		if steps == maxSteps {
+			return "", nil, false
+		}
 		name := pending[0]
 		pending = pending[1:]
 		switch name {

@@ -42,10 +42,18 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 	if keep.Path == nil {
 		keep.Path = func(string) bool { return false }
 	}
-	most := max(keep.Bytes, limits.Scan.DatabaseBytes)
+	configuration := limits.Scan.DatabaseBytes
 	a := &applier{
-		tree: newTree(ctx), image: i, most: most, held: 16 * most, expanded: limits.ExpandedBytes,
-		keep: func(p string) bool { return keep.Path(p) || image.IsConfiguration(p) },
+		tree: newTree(ctx), image: i, held: keep.Bytes + image.MaxConfiguration(configuration), expanded: limits.ExpandedBytes,
+		most: func(p string) int64 {
+			switch {
+			case keep.Path(p):
+				return keep.Bytes
+			case image.IsConfiguration(p):
+				return configuration
+			}
+			return 0
+		},
 		hash: sha256.New(), buf: make([]byte, 128<<10),
 	}
 	defer func() {
@@ -64,28 +72,33 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 		Scan: &image.Scan{Files: map[string][]byte{}, Objects: map[string]abi.Facts{}},
 		Kept: map[string][]byte{},
 	}
-	files := a.collect(rootfs.Scan)
-	if limit := exceeded(files, rootfs.Scan, limits.Scan); limit != nil {
+	files, limit := a.collect(rootfs.Scan, limits.Scan.PathBytes)
+	if limit == nil {
+		limit = exceeded(files, rootfs.Scan, limits.Scan)
+	}
+	if limit != nil {
 		// As in a scan, half a filesystem says nothing that a check could rely on.
 		rootfs.Scan = &image.Scan{Problems: []problem.Problem{*limit}}
 		return rootfs, nil
 	}
-	wanted := map[string]*inode{}
+	wanted := map[string]wantedFile{}
 	left = keep.Bytes
-	for p, file := range files {
+	for _, p := range slices.Sorted(maps.Keys(files)) {
 		if !keep.Path(p) {
 			continue
 		}
-		if left -= file.size; left < 0 {
-			return nil, i.source.invalid("the filesystem", "the files below the directory of /%s have more than %d bytes", p, keep.Bytes)
+		if left -= files[p].size; left < 0 {
+			return nil, i.source.invalid("the filesystem", "with /%s, the files to keep have more than %d bytes", p, keep.Bytes)
 		}
-		wanted[p] = file
+		wanted[p] = wantedFile{files[p], keep.Bytes}
 	}
-	configuration := rootfs.Scan.Configuration()
-	for _, target := range configuration {
-		wanted[target] = files[target]
+	configured := rootfs.Scan.Configuration()
+	for _, target := range configured {
+		if _, ok := wanted[target]; !ok {
+			wanted[target] = wantedFile{files[target], configuration}
+		}
 	}
-	if err := i.fetch(ctx, wanted, most); err != nil {
+	if err := i.fetch(ctx, wanted); err != nil {
 		return nil, err
 	}
 	for p, file := range wanted {
@@ -93,22 +106,28 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 			rootfs.Kept[p] = file.bytes
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(configuration)) {
-		if err := rootfs.Scan.Keep(p, bytes.NewReader(files[configuration[p]].bytes), limits.Scan.DatabaseBytes); err != nil {
+	for _, p := range slices.Sorted(maps.Keys(configured)) {
+		if err := rootfs.Scan.Keep(p, bytes.NewReader(files[configured[p]].bytes), configuration); err != nil {
 			return nil, err
 		}
 	}
 	return rootfs, nil
 }
 
+// wantedFile is a file whose bytes are wanted, unless it has more than most.
+type wantedFile struct {
+	*inode
+	most int64
+}
+
 // fetch reads the bytes of files that were not kept. The names of entries do not always tell where a
 // file will be: parents can be symlinks, and hardlinks have several names. Layers with such files are
 // read once more.
-func (i *Image) fetch(ctx context.Context, files map[string]*inode, most int64) error {
-	missing := map[origin]*inode{}
+func (i *Image) fetch(ctx context.Context, files map[string]wantedFile) error {
+	missing := map[origin]wantedFile{}
 	layers := map[int]bool{}
 	for _, file := range files {
-		if int64(len(file.bytes)) < min(file.size, most+1) {
+		if int64(len(file.bytes)) < min(file.size, file.most+1) {
 			missing[file.origin] = file
 			layers[file.origin.layer] = true
 		}
@@ -116,8 +135,8 @@ func (i *Image) fetch(ctx context.Context, files map[string]*inode, most int64) 
 	for _, n := range slices.Sorted(maps.Keys(layers)) {
 		left := i.source.limits.ExpandedBytes
 		err := i.walkLayer(ctx, n, &left, func(entry int, _ *tar.Header, r io.Reader) (err error) {
-			if file := missing[origin{n, entry}]; file != nil {
-				file.bytes, err = io.ReadAll(io.LimitReader(r, most+1))
+			if file, ok := missing[origin{n, entry}]; ok {
+				file.bytes, err = io.ReadAll(io.LimitReader(r, file.most+1))
 			}
 			return err
 		})
@@ -128,9 +147,9 @@ func (i *Image) fetch(ctx context.Context, files map[string]*inode, most int64) 
 	return nil
 }
 
-// collect writes the tree into a scan, in the order in which a scan walks, and returns the regular
-// files.
-func (a *applier) collect(scan *image.Scan) map[string]*inode {
+// collect writes the tree into a scan, in the order in which a scan walks, and returns the regular files. A path
+// beyond the limit ends it: symlinks can make paths that are longer than those of all entries together.
+func (a *applier) collect(scan *image.Scan, pathBytes int) (map[string]*inode, *problem.Problem) {
 	files := map[string]*inode{}
 	var capable []string
 	type directory struct {
@@ -144,6 +163,11 @@ func (a *applier) collect(scan *image.Scan) map[string]*inode {
 		var below []directory
 		for _, name := range slices.Sorted(maps.Keys(dir.children)) {
 			child, p := dir.children[name], path.Join(dir.path, name)
+			if len(p) > pathBytes {
+				long := problem.New(problem.ImageLimit, problem.Place{Path: problem.Printable(p[:pathBytes])},
+					"this path is longer than %d bytes, the most that an image is scanned with", pathBytes)
+				return nil, &long
+			}
 			if !scan.Admit(p, child.kind) {
 				continue
 			}
@@ -171,7 +195,7 @@ func (a *applier) collect(scan *image.Scan) map[string]*inode {
 	}
 	slices.SortFunc(scan.Entries, func(a, b image.Entry) int { return strings.Compare(a.Path, b.Path) })
 	scan.AppendCapable(capable)
-	return files
+	return files, nil
 }
 
 // exceeded is the problem of a filesystem beyond the limits of a scan.
@@ -185,11 +209,7 @@ func exceeded(files map[string]*inode, scan *image.Scan, limits image.ScanLimits
 		}
 	}
 	var p problem.Problem
-	long := slices.IndexFunc(scan.Entries, func(e image.Entry) bool { return len(e.Path) > limits.PathBytes })
 	switch {
-	case long >= 0:
-		p = problem.New(problem.ImageLimit, problem.Place{Path: scan.Entries[long].Path[:limits.PathBytes]},
-			"this path is longer than %d bytes, the most that an image is scanned with", limits.PathBytes)
 	case len(scan.Entries) > limits.Entries:
 		p = problem.New(problem.ImageLimit, problem.Place{}, "the filesystem has more than %d entries, the most that an image is scanned with", limits.Entries)
 	case bytes > limits.Bytes:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	orascontent "oras.land/oras-go/v2/content"
 
@@ -42,6 +43,7 @@ const annotationReferenceType = "vnd.docker.reference.type"
 // collect walks the indexes below the roots and gathers the image manifests.
 func (s *Source) collect(ctx context.Context, roots []ocispec.Descriptor, at location) error {
 	budget := s.limits.Manifests
+	seen := map[digest.Digest]bool{} // indexes, which need no second look
 	var walk func(descriptors []ocispec.Descriptor, depth int) error
 	walk = func(descriptors []ocispec.Descriptor, depth int) error {
 		if budget -= len(descriptors); budget < 0 {
@@ -49,7 +51,9 @@ func (s *Source) collect(ctx context.Context, roots []ocispec.Descriptor, at loc
 		}
 		for _, d := range descriptors {
 			switch {
+			case isIndex(d.MediaType) && seen[d.Digest]:
 			case isIndex(d.MediaType):
+				seen[d.Digest] = true
 				if depth == maxIndexDepth {
 					return s.invalid("the index "+string(d.Digest), "it lies below %d others; flatten them", depth)
 				}

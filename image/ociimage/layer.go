@@ -152,10 +152,10 @@ func (i *Image) walkLayer(ctx context.Context, n int, left *int64, visit func(en
 type applier struct {
 	*tree
 	image *Image
-	// keep tells of which files the bytes are kept, as far as the names of entries tell.
-	keep func(path string) bool
-	// most is how many bytes of one file are kept, held how many of all may still be.
-	most, held int64
+	// most tells of which files the bytes are kept, as far as the names of entries tell: files of at most so
+	// many, 0 for none. held is how many bytes of all files may still be kept.
+	most func(path string) int64
+	held int64
 	// expanded is how many bytes files may still have, holes included.
 	expanded int64
 	spool    *os.File
@@ -202,7 +202,7 @@ func (a *applier) apply(entry int, header *tar.Header, r io.Reader) error {
 			return err
 		}
 	case tar.TypeSymlink:
-		file.kind, file.mode, file.target = fs.ModeSymlink, 0o777, header.Linkname
+		file.kind, file.mode, file.target = fs.ModeSymlink, 0o777, strings.Clone(header.Linkname)
 		if n := len(header.Linkname); n > a.image.source.limits.Scan.PathBytes {
 			return fmt.Errorf("its target is %d bytes long", n)
 		}
@@ -235,8 +235,8 @@ func (a *applier) name(name string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", errors.New("its path contains NUL")
 	}
-	// Some producers begin every name with a slash.
-	clean := path.Clean(strings.TrimLeft(name, "/"))
+	// Some producers begin every name with a slash. What is left may be a small part of a large header.
+	clean := strings.Clone(path.Clean(strings.TrimLeft(name, "/")))
 	if clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", errors.New("its path leads out of the image")
 	}
@@ -296,9 +296,10 @@ func (a *applier) content(file *inode, name string, r io.Reader) error {
 		}
 		writers = append(writers, a.spool)
 	}
-	if a.keep(name) {
+	if most := a.most(name); most > 0 {
 		kept = bytes.NewBuffer(bytes.Clone(head))
-		writers = append(writers, &cappedWriter{kept, a.most + 1})
+		// One byte more shows that there are too many.
+		writers = append(writers, &cappedWriter{kept, min(most+1, a.held+1)})
 	}
 	rest, err := io.CopyBuffer(io.MultiWriter(writers...), struct{ io.Reader }{r}, a.buf)
 	if err != nil {

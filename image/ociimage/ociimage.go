@@ -23,7 +23,8 @@ import (
 
 // Limits bounds what is read of an image.
 type Limits struct {
-	// ManifestBytes is the size of one index or manifest, ConfigBytes that of a config.
+	// ManifestBytes is the size of one index or manifest, ConfigBytes that of a config, or of all that are read
+	// of one reference.
 	ManifestBytes, ConfigBytes int64
 	// Manifests is the number of descriptors in all indexes of one reference together.
 	Manifests int
@@ -154,19 +155,23 @@ func (s *Source) Close() error { return s.store.Close() }
 // error: the reference does not say which is meant.
 func (s *Source) Images(ctx context.Context) ([]*Image, error) {
 	var images []*Image
+	seen := map[suite.Platform]bool{}
+	left := s.limits.ConfigBytes // of all configs: each may take many times its size in memory
 	for _, candidate := range s.candidates {
 		i, err := s.load(ctx, candidate)
 		if err != nil {
 			return nil, err
 		}
+		if seen[i.Platform] {
+			return nil, s.ambiguous(i.Platform)
+		}
+		seen[i.Platform] = true
+		if left -= i.Manifest.Config.Size; left < 0 {
+			return nil, s.invalid("the index", "the configs of its images have more than %d bytes together", s.limits.ConfigBytes)
+		}
 		images = append(images, i)
 	}
 	slices.SortStableFunc(images, func(a, b *Image) int { return strings.Compare(a.Platform.String(), b.Platform.String()) })
-	for i := 1; i < len(images); i++ {
-		if images[i-1].Platform == images[i].Platform {
-			return nil, s.ambiguous(images[i].Platform)
-		}
-	}
 	return images, nil
 }
 

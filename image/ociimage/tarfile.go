@@ -51,7 +51,7 @@ func indexTar(ctx context.Context, file *os.File) (*tarFiles, error) {
 		if n == maxTarEntries {
 			return nil, fmt.Errorf("it has more than %d entries", maxTarEntries)
 		}
-		name := path.Clean(header.Name)
+		name := strings.Clone(path.Clean(header.Name)) // it may be a small part of a large header
 		switch header.Typeflag {
 		case tar.TypeReg:
 			offset, err := file.Seek(0, io.SeekCurrent)
@@ -60,7 +60,7 @@ func indexTar(ctx context.Context, file *os.File) (*tarFiles, error) {
 			}
 			t.members[name] = member{offset, header.Size}
 		case tar.TypeSymlink:
-			t.links[name] = path.Join(path.Dir(name), header.Linkname)
+			t.links[name] = strings.Clone(path.Join(path.Dir(name), header.Linkname))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -40,8 +39,10 @@ func (v *verification) readInventory() {
 		v.problem(problem.VerifyInventory, image.InventoryPath, "/%s is missing", image.InventoryPath)
 		return
 	}
-	inventory := &image.Inventory{}
-	if err := json.Unmarshal(text, inventory); err != nil {
+	// So many too many entries are listed one by one, which tells more.
+	const tooMany = 10_000
+	inventory, err := image.DecodeInventory(text, len(v.scan.Entries)+tooMany)
+	if err != nil {
 		v.problem(problem.VerifyInventory, image.InventoryPath, "it is no inventory: %v", err)
 		return
 	}

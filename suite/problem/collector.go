@@ -49,6 +49,9 @@ func counts[R comparable](of *map[R]int, rule R) bool {
 	return (*of)[rule] <= MaxOfRule
 }
 
+// Lists tells whether one more problem of a rule would be listed. It spares looking up what nobody is told.
+func (c *Collector) Lists(rule *Rule) bool { return c.problems[rule] < MaxOfRule }
+
 // Has tells whether a problem of a rule was collected.
 func (c *Collector) Has(rule *Rule) bool { return c.problems[rule] > 0 }
 

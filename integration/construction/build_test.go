@@ -244,12 +244,7 @@ func localFS(t *testing.T, dir string) fsutil.FS {
 // open opens the image that a build exported for a platform.
 func (b built) open(t *testing.T, platform suite.Platform) *ociimage.Image {
 	t.Helper()
-	source, err := ociimage.Open(t.Context(), "oci-layout://"+b.layout.Dir, ociimage.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, source.Close()) })
-	i, err := source.Image(t.Context(), platform)
-	require.NoError(t, err)
-	return i
+	return openImage(t, b.layout.Dir, platform)
 }
 
 // rootfs is the filesystem that an image's layers make, with the bytes of everything below /.agentsuite.

@@ -177,6 +177,7 @@ func TestRealDebian(t *testing.T) {
 	for way, copied := range both {
 		b := a.build(t, request{copied: copied})
 		inventory := b.requireHonest(t, amd64)
+		a.requireVerified(t, b, amd64)
 		require.Greater(t, len(inventory.Entries), 9000, way)
 		pinned, _ := a.layers(t, b, amd64)
 		require.Equal(t, a.spec.base.layers[0].DiffID, pinned[0].Digest, "the layer is not even compressed")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentsuite/agentsuite-llb/image"
@@ -241,7 +242,7 @@ func TestComposedFilesystems(t *testing.T) {
 			want: []image.Entry{file("opt/a/bin/a", 0o755, "a@1.0.0"), directory("opt", 0o755, "a@1.0.0"), file("usr/local/bin/harness", 0o755, image.ComponentHarness)},
 		},
 		"a harness of no layers": {
-			spec: spec{harness: img{layers: []ocitest.Layer{}, config: harnessConfig()}, providers: []provider{tool("a")}},
+			spec: spec{harness: img{layers: []ocitest.Layer{}}.withConfig(func(c *dockerspec.DockerOCIImageConfig) { c.Entrypoint = []string{"/usr/bin/dash"} }), providers: []provider{tool("a")}},
 			want: []image.Entry{file("opt/a/bin/a", 0o755, "a@1.0.0")},
 		},
 		"nothing but an agent": {
@@ -262,7 +263,9 @@ func TestComposedFilesystems(t *testing.T) {
 			a := test.spec.author(t)
 			inventories := map[string]image.Inventory{}
 			for way, copied := range both {
-				inventory := a.build(t, request{copied: copied}).requireHonest(t, amd64)
+				b := a.build(t, request{copied: copied})
+				inventory := b.requireHonest(t, amd64)
+				a.requireVerified(t, b, amd64)
 				inventories[way] = inventory
 				for _, want := range test.want {
 					requireEntry(t, inventory, want)

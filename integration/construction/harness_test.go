@@ -78,7 +78,9 @@ func TestHarnessLayers(t *testing.T) {
 			gone: []string{"etc/debian_version", "etc/mine", "root/.bashrc"},
 		},
 		"stacked, with nothing of its own": {
-			harness: func(_ *testing.T, base img) img { return img{layers: base.layers, config: harnessConfig()} },
+			harness: func(_ *testing.T, base img) img {
+				return img{layers: base.layers, config: harnessConfig()}.withConfig(func(c *dockerspec.DockerOCIImageConfig) { c.Entrypoint = []string{"/usr/bin/dash"} })
+			},
 			want:    []image.Entry{file("etc/passwd", 0o644, image.ComponentRuntimeBase)},
 		},
 		"hard links beside": {
@@ -136,6 +138,7 @@ func TestHarnessLayers(t *testing.T) {
 			for way, copied := range both {
 				b := a.build(t, request{copied: copied})
 				inventory := b.requireHonest(t, amd64)
+				a.requireVerified(t, b, amd64)
 				for _, want := range test.want {
 					requireEntry(t, inventory, want)
 				}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/agentsuite/agentsuite-llb/image"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
+	"github.com/agentsuite/agentsuite-llb/image/verify"
 	"github.com/agentsuite/agentsuite-llb/suite"
+	"github.com/agentsuite/agentsuite-llb/suite/content"
 )
 
 // requireHonest holds that an image's filesystem is exactly what its embedded inventory says, and returns the inventory.
@@ -55,4 +57,34 @@ func requireEntry(t *testing.T, inventory image.Inventory, want image.Entry) {
 	got := entry(inventory, want.Path)
 	require.NotNil(t, got, want.Path)
 	require.Empty(t, cmp.Diff(want, *got, cmpopts.IgnoreFields(image.Entry{}, "Size", "Digest")))
+}
+
+// requireVerified holds that an image is what the validator of sandbox images demands, of itself and beside the suite and
+// the pinned images that it was built from.
+func (a authored) requireVerified(t *testing.T, b built, platform suite.Platform) {
+	t.Helper()
+	index, err := content.Open(t.Context(), a.dir, content.Options{Limits: content.DefaultLimits(), Digest: true})
+	require.NoError(t, err)
+	graph, report, err := suite.Validate(t.Context(), index, content.DefaultLimits())
+	require.NoError(t, err)
+	require.Empty(t, report.Problems)
+	opts := verify.Options{Suite: graph, SuiteDigest: index.SuiteDigest, Base: openImage(t, a.base, platform)}
+	i := b.open(t, platform)
+	if i.Config.Config.Labels[image.LabelAgent] != "" {
+		opts.Harness = openImage(t, a.harness, platform)
+	}
+	verified, err := verify.Image(t.Context(), i, opts)
+	require.NoError(t, err)
+	require.Empty(t, verified.Problems)
+}
+
+// openImage opens the image of a layout for a platform.
+func openImage(t *testing.T, layout string, platform suite.Platform) *ociimage.Image {
+	t.Helper()
+	source, err := ociimage.Open(t.Context(), "oci-layout://"+layout, ociimage.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, source.Close()) })
+	i, err := source.Image(t.Context(), platform)
+	require.NoError(t, err)
+	return i
 }

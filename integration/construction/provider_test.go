@@ -50,6 +50,7 @@ func TestToolProviderImages(t *testing.T) {
 			require.Len(t, b.layout.Images, 2)
 			for _, platform := range platforms {
 				inventory := b.requireHonest(t, platform)
+				a.requireVerified(t, b, platform)
 				files := rootfs(t, b.open(t, platform))
 				require.Equal(t, compositions[platform], string(files.Kept[image.ToolProviderCompositionPath]))
 				var metadata []string

@@ -279,7 +279,9 @@ func TestPack(t *testing.T) {
 func TestSchema(t *testing.T) {
 	got := runCommand(t, "schema")
 	require.Equal(t, exitGood, got.status)
-	for _, name := range strings.Fields(got.stdout) {
+	names := strings.Fields(got.stdout)
+	require.Contains(t, names, "agent")
+	for _, name := range names {
 		byName := runCommand(t, "schema", name)
 		require.Equal(t, exitGood, byName.status)
 		require.Equal(t, "https://json-schema.org/draft/2020-12/schema", byName.oneDocument(t)["$schema"])

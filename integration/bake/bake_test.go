@@ -4,7 +4,6 @@
 package bake_test
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opencontainers/go-digest"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
@@ -39,28 +37,32 @@ func TestImagesAreReproducible(t *testing.T) {
 	<-time.After(time.Until(started.Add(1100 * time.Millisecond))) // builds within one second are equal by luck
 	got := bake(t, second)
 	for _, target := range targets {
-		require.Equal(t, want[target].digest, got[target].digest, target)
-		require.Len(t, want[target].images, 2, target)
+		require.Equal(t, want[target].Digest, got[target].Digest, target)
+		require.Len(t, want[target].Images, 2, target)
+		for platform, image := range want[target].Images {
+			// A build profile pins images of this media type alone.
+			require.Equal(t, ocispecs.MediaTypeImageManifest, image.Descriptor.MediaType, "%s for %s", target, platform)
+		}
 	}
 
 	for _, platform := range []string{"linux/amd64", "linux/arm64"} {
-		base, stacked, beside := want["runtime-base"].images[platform], want["harness-stacked"].images[platform], want["harness"].images[platform]
+		base, stacked, beside := want["runtime-base"].Images[platform], want["harness-stacked"].Images[platform], want["harness"].Images[platform]
 		// What tells a stacked harness from one beside the base.
-		require.Equal(t, base.manifest.Layers, stacked.manifest.Layers[:len(base.manifest.Layers)], platform)
-		require.Equal(t, base.config.RootFS.DiffIDs, stacked.config.RootFS.DiffIDs[:len(base.config.RootFS.DiffIDs)], platform)
-		require.NotContains(t, beside.config.RootFS.DiffIDs, base.config.RootFS.DiffIDs[0], platform)
+		require.Equal(t, base.Manifest.Layers, stacked.Manifest.Layers[:len(base.Manifest.Layers)], platform)
+		require.Equal(t, base.Config.RootFS.DiffIDs, stacked.Config.RootFS.DiffIDs[:len(base.Config.RootFS.DiffIDs)], platform)
+		require.NotContains(t, beside.Config.RootFS.DiffIDs, base.Config.RootFS.DiffIDs[0], platform)
 
 		for target, entrypoint := range map[string][]string{
 			"runtime-base":    nil,
 			"harness":         {"/usr/local/bin/harness"},
 			"harness-stacked": {"/usr/local/bin/harness"},
 		} {
-			config := want[target].images[platform].config
+			config := want[target].Images[platform].Config
 			require.Equal(t, entrypoint, config.Config.Entrypoint, target)
 			require.Equal(t, "65532:65532", config.Config.User, target)
 			require.Equal(t, int64(sourceEpoch), config.Created.Unix(), target)
 		}
-		frontend := want["frontend"].images[platform].config.Config
+		frontend := want["frontend"].Images[platform].Config.Config
 		require.Equal(t, []string{"/frontend"}, frontend.Entrypoint)
 		require.Equal(t, "true", frontend.Labels["moby.buildkit.frontend.network.none"])
 		require.Contains(t, frontend.Labels["moby.buildkit.frontend.caps"], "moby.buildkit.frontend.contexts")
@@ -102,19 +104,9 @@ func age(t *testing.T, dir string) {
 	}))
 }
 
-type image struct {
-	manifest ocispecs.Manifest
-	config   ocispecs.Image
-}
-
-type index struct {
-	digest digest.Digest
-	images map[string]image
-}
-
 // bake builds everything in the checkout at dir with a fresh daemon. The second of two builds of one target must leave one
 // image in its layout, since a layout with several says nothing to who reads it.
-func bake(t *testing.T, dir string) map[string]index {
+func bake(t *testing.T, dir string) map[string]testenv.Layout {
 	t.Helper()
 	buildx := testenv.Buildx(t, testenv.Buildkitd(t, daemon.BuildkitdOptions{}))
 	for _, target := range []string{"default", "frontend"} {
@@ -123,40 +115,11 @@ func bake(t *testing.T, dir string) map[string]index {
 		output, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
-	indexes := map[string]index{}
+	layouts := map[string]testenv.Layout{}
 	for _, target := range targets {
-		indexes[target] = readLayout(t, filepath.Join(dir, "build/images", target))
+		layouts[target] = testenv.ReadLayout(t, filepath.Join(dir, "build/images", target))
 	}
-	return indexes
-}
-
-func readLayout(t *testing.T, layout string) index {
-	t.Helper()
-	var top ocispecs.Index
-	readJSON(t, filepath.Join(layout, "index.json"), &top)
-	require.Len(t, top.Manifests, 1, layout)
-	blob := func(descriptor ocispecs.Descriptor, into any) {
-		readJSON(t, filepath.Join(layout, "blobs/sha256", descriptor.Digest.Encoded()), into)
-	}
-	result := index{digest: top.Manifests[0].Digest, images: map[string]image{}}
-	var platforms ocispecs.Index
-	blob(top.Manifests[0], &platforms)
-	for _, descriptor := range platforms.Manifests {
-		// A build profile pins images of this media type alone.
-		require.Equal(t, ocispecs.MediaTypeImageManifest, descriptor.MediaType, layout)
-		var i image
-		blob(descriptor, &i.manifest)
-		blob(i.manifest.Config, &i.config)
-		result.images[descriptor.Platform.OS+"/"+descriptor.Platform.Architecture] = i
-	}
-	return result
-}
-
-func readJSON(t *testing.T, path string, into any) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, into))
+	return layouts
 }
 
 func copyFile(t *testing.T, from, to string) {

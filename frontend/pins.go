@@ -89,11 +89,6 @@ func (b *build) resolvePin(ctx context.Context, role string, pin suite.BaseImage
 	if err := json.Unmarshal(data, &config); err != nil {
 		return nil, fmt.Errorf("reading the config of the %s %s: %w", name, location.Ref, err)
 	}
-	if config.OS != pin.Platform.OS || config.Architecture != pin.Platform.Architecture {
-		return nil, problem.AsError([]problem.Problem{problem.New(problem.ImagePlatform, at,
-			"the %s is pinned for %s, but its config says %s/%s; pin the manifest of the right platform",
-			role, pin.Platform, config.OS, config.Architecture)})
-	}
 	return &pinned{
 		name:     name,
 		location: location,

@@ -104,38 +104,49 @@ func directories(index *content.Index) digest.Digest {
 
 // Run executes one tool by its arguments, the words behind "tool".
 func Run(ctx context.Context, args []string) error {
+	return mounts("/").run(ctx, args)
+}
+
+// mounts is the directory that everything is mounted below.
+type mounts string
+
+func (m mounts) path(elements ...string) string {
+	return filepath.Join(append([]string{string(m)}, elements...)...)
+}
+
+func (m mounts) run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("a tool takes one argument, its name: %s, %s or %s", Open, Scan, Compose)
 	}
 	switch args[0] {
 	case Open:
-		return open(ctx)
+		return m.open(ctx)
 	case Scan:
-		return scan(ctx)
+		return m.scan(ctx)
 	case Compose:
-		return compose(ctx)
+		return m.compose(ctx)
 	}
 	return fmt.Errorf("unknown tool %q: there are %s, %s and %s", args[0], Open, Scan, Compose)
 }
 
-func open(ctx context.Context) error {
-	index, err := content.Open(ctx, SourceDir, content.Options{
+func (m mounts) open(ctx context.Context) error {
+	index, err := content.Open(ctx, m.path(SourceDir), content.Options{
 		Limits:  content.DefaultLimits(),
 		Digest:  true,
-		Extract: filepath.Join(OutDir, ContentDir),
+		Extract: m.path(OutDir, ContentDir),
 	})
 	if err != nil {
 		return fmt.Errorf("opening the suite: %w", err)
 	}
-	dir := SourceDir
+	dir := m.path(SourceDir)
 	if index.Form != content.FormDirectory {
-		dir = filepath.Join(OutDir, ContentDir)
+		dir = m.path(OutDir, ContentDir)
 	}
 	objects, err := image.ScanContent(ctx, dir, index)
 	if err != nil {
 		return fmt.Errorf("reading the native files of the suite: %w", err)
 	}
-	if err := write(ObjectsFile, encodeJSON(objects)); err != nil {
+	if err := m.write(ObjectsFile, encodeJSON(objects)); err != nil {
 		return err
 	}
 	graph, _, err := suite.Validate(ctx, index, content.DefaultLimits())
@@ -145,17 +156,17 @@ func open(ctx context.Context) error {
 	if graph == nil {
 		graph = &suite.Graph{} // content that is not valid is not built from
 	}
-	if err := copyRepeated(ctx, index, graph); err != nil {
+	if err := m.copyRepeated(ctx, index, graph); err != nil {
 		return err
 	}
-	if err := write(IdentitiesFile, encodeJSON(graph.Identities)); err != nil {
+	if err := m.write(IdentitiesFile, encodeJSON(graph.Identities)); err != nil {
 		return err
 	}
-	return write(IndexFile, index.Encode)
+	return m.write(IndexFile, index.Encode)
 }
 
 // copyRepeated copies the repeated files of all payloads.
-func copyRepeated(ctx context.Context, index *content.Index, graph *suite.Graph) error {
+func (m mounts) copyRepeated(ctx context.Context, index *content.Index, graph *suite.Graph) error {
 	var repeated []string
 	for _, provider := range graph.ToolProviders {
 		for _, variant := range provider.Doc.Variants {
@@ -166,11 +177,11 @@ func copyRepeated(ctx context.Context, index *content.Index, graph *suite.Graph)
 		return nil
 	}
 	slices.Sort(repeated)
-	return index.CopyFiles(ctx, SourceDir, filepath.Join(OutDir, RepeatedDir), slices.Compact(repeated))
+	return index.CopyFiles(ctx, m.path(SourceDir), m.path(OutDir, RepeatedDir), slices.Compact(repeated))
 }
 
-func scan(ctx context.Context) error {
-	root, err := os.OpenRoot(RootDir)
+func (m mounts) scan(ctx context.Context) error {
+	root, err := os.OpenRoot(m.path(RootDir))
 	if err != nil {
 		return err
 	}
@@ -179,11 +190,11 @@ func scan(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scanning the root filesystem: %w", err)
 	}
-	return write(ScanFile, result.Encode)
+	return m.write(ScanFile, result.Encode)
 }
 
-func compose(ctx context.Context) error {
-	in, scans, err := composeInputs(ctx)
+func (m mounts) compose(ctx context.Context) error {
+	in, scans, err := m.composeInputs(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,29 +206,29 @@ func compose(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("composing %s: %w", in.Selection.Target, err)
 	}
-	if err := write(InventoryFile, func(w io.Writer) error {
+	if err := m.write(InventoryFile, func(w io.Writer) error {
 		_, err := w.Write(inventory)
 		return err
 	}); err != nil {
 		return err
 	}
-	return write(ComposedFile, encodeJSON(composed))
+	return m.write(ComposedFile, encodeJSON(composed))
 }
 
-func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
+func (m mounts) composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 	var (
 		in    image.Inputs
 		scans image.Scans
 	)
-	request, err := read(RequestDir, RequestFile, DecodeJSON[Request])
+	request, err := read(m.path(RequestDir), RequestFile, DecodeJSON[Request])
 	if err != nil {
 		return in, scans, err
 	}
-	index, err := read(SuiteDir, IndexFile, content.Decode)
+	index, err := read(m.path(SuiteDir), IndexFile, content.Decode)
 	if err != nil {
 		return in, scans, err
 	}
-	known, err := read(SuiteDir, IdentitiesFile, DecodeJSON[suite.Identities])
+	known, err := read(m.path(SuiteDir), IdentitiesFile, DecodeJSON[suite.Identities])
 	if err != nil {
 		return in, scans, err
 	}
@@ -235,7 +246,7 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 	if err != nil {
 		return in, scans, err
 	}
-	objects, err := read(SuiteDir, ObjectsFile, DecodeJSON[map[string]abi.Facts])
+	objects, err := read(m.path(SuiteDir), ObjectsFile, DecodeJSON[map[string]abi.Facts])
 	if err != nil {
 		return in, scans, err
 	}
@@ -243,11 +254,11 @@ func composeInputs(ctx context.Context) (image.Inputs, image.Scans, error) {
 		Selection: selection, Index: index, SuiteDigest: index.SuiteDigest, Objects: *objects,
 		Base: request.Base, Harness: request.Harness,
 	}
-	if scans.Base, err = read(BaseDir, ScanFile, image.DecodeScan); err != nil {
+	if scans.Base, err = read(m.path(BaseDir), ScanFile, image.DecodeScan); err != nil {
 		return in, scans, err
 	}
 	if request.Harness != nil {
-		if scans.Harness, err = read(HarnessDir, ScanFile, image.DecodeScan); err != nil {
+		if scans.Harness, err = read(m.path(HarnessDir), ScanFile, image.DecodeScan); err != nil {
 			return in, scans, err
 		}
 	}
@@ -277,8 +288,8 @@ func read[T any](dir, name string, decode func(io.Reader) (*T, error)) (*T, erro
 	return value, nil
 }
 
-func write(name string, encode func(io.Writer) error) (err error) {
-	file, err := os.OpenFile(filepath.Join(OutDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+func (m mounts) write(name string, encode func(io.Writer) error) (err error) {
+	file, err := os.OpenFile(m.path(OutDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		return err
 	}

@@ -11,5 +11,4 @@ var (
 var (
 	ImageUnreachable = rule("image-unreachable", Build, "ASI-SRC-001", "11", "A pinned image can be fetched, by its digest, from where the profile or a build context says it lies.")
 	ImageDigest      = rule("image-digest", Build, "ASI-SRC-001", "11", "The image that is fetched is the pinned manifest.")
-	ImagePlatform    = rule("image-platform", Build, "ASI-SRC-001", "11", "A pinned image is for the platform that it is pinned for.")
 )

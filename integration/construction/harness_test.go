@@ -81,7 +81,7 @@ func TestHarnessLayers(t *testing.T) {
 			harness: func(_ *testing.T, base img) img {
 				return img{layers: base.layers, config: harnessConfig()}.withConfig(func(c *dockerspec.DockerOCIImageConfig) { c.Entrypoint = []string{"/usr/bin/dash"} })
 			},
-			want:    []image.Entry{file("etc/passwd", 0o644, image.ComponentRuntimeBase)},
+			want: []image.Entry{file("etc/passwd", 0o644, image.ComponentRuntimeBase)},
 		},
 		"hard links beside": {
 			harness: func(t *testing.T, _ img) img {

@@ -266,11 +266,11 @@ func writeFile(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(at, []byte(text), 0o644))
 }
 
-// edit replaces text in a file of a suite; the old text must be there.
-func (a authored) edit(t *testing.T, name, old, new string) {
+// edit replaces text in a file of a suite; it must be there.
+func (a authored) edit(t *testing.T, name, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.dir, name))
 	require.NoError(t, err)
-	require.Contains(t, string(data), old, name)
-	writeFile(t, a.dir, name, strings.ReplaceAll(string(data), old, new))
+	require.Contains(t, string(data), from, name)
+	writeFile(t, a.dir, name, strings.ReplaceAll(string(data), from, to))
 }

@@ -15,6 +15,10 @@ import (
 // the path of one. Of content with problems nothing is read: it is not built from, and an archive of it is not
 // even extracted.
 func ScanContent(ctx context.Context, dir string, index *content.Index) (map[string]abi.Facts, error) {
+	return scanContent(ctx, dir, index, DefaultScanLimits().FactsBytes)
+}
+
+func scanContent(ctx context.Context, dir string, index *content.Index, most int64) (map[string]abi.Facts, error) {
 	objects := map[string]abi.Facts{}
 	if len(index.Problems) > 0 {
 		return objects, nil
@@ -24,6 +28,7 @@ func ScanContent(ctx context.Context, dir string, index *content.Index) (map[str
 		return nil, err
 	}
 	defer root.Close()
+	weight := int64(0)
 	for _, e := range index.Entries {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
@@ -35,9 +40,13 @@ func ScanContent(ctx context.Context, dir string, index *content.Index) (map[str
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", e.Path, err)
 		}
-		if facts != nil {
-			objects[e.Path] = *facts
+		if facts == nil {
+			continue
 		}
+		if weight += facts.Weight(); weight > most {
+			return nil, fmt.Errorf("reading %s: with it, what the native files state of themselves takes more than %d bytes", e.Path, most)
+		}
+		objects[e.Path] = *facts
 	}
 	return objects, nil
 }

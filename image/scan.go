@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/opencontainers/go-digest"
@@ -35,12 +36,16 @@ type ScanLimits struct {
 	PathBytes int
 	// DatabaseBytes is the size of one of the files whose bytes a scan keeps.
 	DatabaseBytes int64
+	// FactsBytes bounds what native files state of themselves, by the weight of their facts
+	// ([abi.Facts.Weight]) under every name.
+	FactsBytes int64
 }
 
 // DefaultScanLimits returns the limits that ScanDir applies: far above any image that people run,
-// low enough that a filesystem made to exhaust the builder is refused.
+// low enough that a filesystem made to exhaust the builder is refused. The facts of a system of twenty thousand
+// libraries weigh a third of what they may.
 func DefaultScanLimits() ScanLimits {
-	return ScanLimits{Entries: 1_000_000, Bytes: 64 << 30, PathBytes: 4096, DatabaseBytes: 4 << 20}
+	return ScanLimits{Entries: 1_000_000, Bytes: 64 << 30, PathBytes: 4096, DatabaseBytes: 4 << 20, FactsBytes: 256 << 20}
 }
 
 // ScanDir scans the filesystem below root with [DefaultScanLimits]. It hashes files in parallel, never
@@ -79,6 +84,8 @@ type scanner struct {
 	limits ScanLimits
 	scan   *Scan
 	bytes  int64
+	// weight is that of the facts so far.
+	weight atomic.Int64
 	// first is the first name of every file that has several.
 	first map[inode]int
 	// aliases are the other names: entry and the entry that has the digest.
@@ -118,6 +125,9 @@ func (s *scanner) run(ctx context.Context) error {
 			reader := newFileReader()
 			for t := range tasks {
 				got, err := reader.read(ctx, t)
+				if err == nil {
+					err = s.weigh(got.facts)
+				}
 				if err != nil {
 					for t := range tasks {
 						t.file.Close()
@@ -132,12 +142,23 @@ func (s *scanner) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	s.collect(readings)
+	if err := s.collect(readings); err != nil {
+		return err
+	}
 	slices.SortFunc(s.scan.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return s.keepFiles()
 }
 
-func (s *scanner) collect(readings [][]reading) {
+// weigh adds the facts of one name of a file to those of all.
+func (s *scanner) weigh(facts *abi.Facts) error {
+	if facts == nil || s.weight.Add(facts.Weight()) <= s.limits.FactsBytes {
+		return nil
+	}
+	// Which file it was depends on who read first.
+	return exceeds("", "what the native files of the filesystem state of themselves takes more than %d bytes, the most that an image is scanned with", s.limits.FactsBytes)
+}
+
+func (s *scanner) collect(readings [][]reading) error {
 	entries := s.scan.Entries
 	capable := map[string]bool{}
 	for _, r := range slices.Concat(readings...) {
@@ -153,6 +174,9 @@ func (s *scanner) collect(readings [][]reading) {
 		name, original := &entries[alias[0]], &entries[alias[1]]
 		name.Digest = original.Digest
 		if facts, ok := s.scan.Objects[original.Path]; ok {
+			if err := s.weigh(&facts); err != nil {
+				return err
+			}
 			s.scan.Objects[name.Path] = facts
 		}
 		if capable[original.Path] {
@@ -160,6 +184,7 @@ func (s *scanner) collect(readings [][]reading) {
 		}
 	}
 	s.scan.AppendCapable(slices.Collect(maps.Keys(capable)))
+	return nil
 }
 
 // walk visits every directory once, in an order that depends on names alone.

@@ -161,16 +161,20 @@ func TestScanDirLimits(t *testing.T) {
 	r.write("d/small", 0o644, "x")
 	require.NoError(t, os.Link(r.path("d/large"), r.path("d/linked")))
 	r.write("etc/passwd", 0o644, strings.Repeat("p", 100))
-	fits := ScanLimits{Entries: 6, Bytes: 1101, PathBytes: 10, DatabaseBytes: 100}
+	r.write("s", 0o755, "#!/bin/sh\n")
+	require.NoError(t, os.Link(r.path("s"), r.path("t")))
+	script := abi.Facts{Interpreter: []string{"/bin/sh"}}
+	fits := ScanLimits{Entries: 8, Bytes: 1111, PathBytes: 10, DatabaseBytes: 100, FactsBytes: 2 * script.Weight()}
 	require.Empty(t, r.scanWithin(fits).Problems)
 	for name, tc := range map[string]struct {
 		lower func(*ScanLimits)
 		want  string
 	}{
-		"entries":  {func(l *ScanLimits) { l.Entries-- }, "build (ASI-FS-001): the filesystem has more than 5 entries, the most that an image is scanned with"},
-		"bytes":    {func(l *ScanLimits) { l.Bytes-- }, "build (ASI-FS-001): the files of the filesystem are larger than 1100 bytes together, the most that an image is scanned with"},
+		"entries":  {func(l *ScanLimits) { l.Entries-- }, "build (ASI-FS-001): the filesystem has more than 7 entries, the most that an image is scanned with"},
+		"bytes":    {func(l *ScanLimits) { l.Bytes-- }, "build (ASI-FS-001): the files of the filesystem are larger than 1110 bytes together, the most that an image is scanned with"},
 		"path":     {func(l *ScanLimits) { l.PathBytes-- }, "build (ASI-FS-001): this path is longer than 9 bytes, the most that an image is scanned with"},
 		"database": {func(l *ScanLimits) { l.DatabaseBytes-- }, "etc/passwd: build (ASI-FS-001): /etc/passwd is larger than 99 bytes, the most that is read of a system's configuration"},
+		"facts":    {func(l *ScanLimits) { l.FactsBytes-- }, "build (ASI-FS-001): what the native files of the filesystem state of themselves takes more than 205 bytes, the most that an image is scanned with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := fits
@@ -216,6 +220,19 @@ func TestScanDirStopsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 	_, err = ScanContent(ctx, r.dir, &content.Index{Entries: []content.Entry{{Path: "d0/f", Type: content.File}}})
 	require.ErrorIs(t, err, stop)
+}
+
+func TestScanContentIsBounded(t *testing.T) {
+	r := newRootfs(t)
+	r.write("a", 0o755, "#!/bin/sh\n")
+	r.write("b", 0o755, "#!/bin/sh\n")
+	index := &content.Index{Entries: []content.Entry{{Path: "a", Type: content.File}, {Path: "b", Type: content.File}}}
+	script := abi.Facts{Interpreter: []string{"/bin/sh"}}
+	objects, err := scanContent(t.Context(), r.dir, index, 2*script.Weight())
+	require.NoError(t, err)
+	require.Len(t, objects, 2)
+	_, err = scanContent(t.Context(), r.dir, index, 2*script.Weight()-1)
+	require.ErrorContains(t, err, "reading b: with it, what the native files state")
 }
 
 func TestScanContent(t *testing.T) {

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -72,12 +73,15 @@ const (
 // checker checks one subject.
 type checker struct {
 	Subject
-	final    *resolver
-	findings []Finding
+	// final and base follow paths in the filesystems of these names.
+	final, base *resolver
+	findings    []Finding
 	// configured are the directories and libraries that the GNU loader's configuration adds.
 	configured configuration
 	// reported are findings about shared objects, which many executables can lead to.
 	reported map[string]bool
+	// definitions are the symbol versions that libraries define.
+	definitions map[*ELF]map[string]bool
 }
 
 // Check returns what the bundles need and the filesystem does not offer, in an order that depends on
@@ -85,45 +89,47 @@ type checker struct {
 // are judged by what the files say of themselves; nothing is executed. The error is that of the
 // context, or an error that says that the files lead to more look-ups than any real image does.
 func Check(ctx context.Context, s Subject) ([]Finding, error) {
-	return newChecker(ctx, s).check(ctx)
+	return newChecker(ctx, s).check()
 }
 
 func newChecker(ctx context.Context, s Subject) *checker {
 	return &checker{
-		Subject: s, final: newResolver(ctx, s.Final), reported: map[string]bool{},
+		Subject: s, final: newResolver(ctx, s.Final), base: newResolver(ctx, s.Base), reported: map[string]bool{}, definitions: map[*ELF]map[string]bool{},
 		configured: readConfiguration(s.Files, s.Platform.Architecture),
 	}
 }
 
-func (c *checker) check(ctx context.Context) ([]Finding, error) {
+func (c *checker) check() ([]Finding, error) {
 	for _, b := range c.Bundles {
-		c.checkBasePaths(ctx, b)
+		c.checkBasePaths(b)
 		for _, p := range slices.Sorted(maps.Keys(b.Objects)) {
 			c.checkObject(b, p, b.Objects[p])
 		}
 	}
 	c.checkLibraries()
-	return c.findings, c.final.err
+	return c.findings, cmp.Or(c.base.err, c.final.err)
 }
 
+// maxFindings is how many findings are listed: far more than anybody reads.
+const maxFindings = 10_000
+
 func (c *checker) report(rule *problem.Rule, b Bundle, p, format string, args ...any) {
+	if len(c.findings) == maxFindings {
+		return
+	}
 	c.findings = append(c.findings, Finding{
 		Rule: rule, Component: b.Component, Path: p,
 		Message: problem.Printable(fmt.Sprintf(format, args...)),
 	})
 }
 
-func (c *checker) checkBasePaths(ctx context.Context, b Bundle) {
-	base := newResolver(ctx, c.Base)
+func (c *checker) checkBasePaths(b Bundle) {
 	for _, required := range b.Runtime.RequiredBasePaths {
-		if _, _, ok := base.resolve(required); !ok && base.err == nil {
+		if _, _, ok := c.base.resolve(required); !ok && c.base.err == nil {
 			c.report(problem.ABIBasePath, b, strings.TrimPrefix(required, "/"),
 				"%s requires this path of the runtime base, which does not have it; choose a base that does, "+
 					"or take it out of requiredBasePaths", b.Component)
 		}
-	}
-	if base.err != nil {
-		c.final.err = base.err
 	}
 }
 

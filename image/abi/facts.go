@@ -35,3 +35,27 @@ type ELF struct {
 	// incomplete. It is no error of reading: filesystems hold broken ELF files as test data.
 	Malformed string `json:"malformed,omitempty"`
 }
+
+// Weight is roughly how many bytes the facts take in memory. A few kilobytes of an ELF file can state a hundred
+// times as much, so whoever keeps the facts of many files adds up what they weigh.
+func (f *Facts) Weight() int64 {
+	weight := int64(64)
+	add := func(texts ...string) {
+		for _, text := range texts {
+			weight += int64(len(text)) + 32
+		}
+	}
+	add(f.Interpreter...)
+	if f.ELF == nil {
+		return weight
+	}
+	add(f.ELF.Loader, f.ELF.Soname, f.ELF.Machine, f.ELF.ISANeeded, f.ELF.Malformed)
+	for _, list := range [][]string{f.ELF.Needed, f.ELF.RPath, f.ELF.RunPath, f.ELF.Defines} {
+		add(list...)
+	}
+	for library, versions := range f.ELF.Versions {
+		add(library)
+		add(versions...)
+	}
+	return weight
+}

@@ -78,15 +78,22 @@ func parseLDCache(raw []byte, architecture string) map[string][]string {
 		return nil
 	}
 	wanted := map[string]uint32{"amd64": ldCacheFlagX8664, "arm64": ldCacheFlagAArch64}[architecture]
+	// ldconfig writes every string once, and lets one be the end of another; a cache in which all are the end
+	// of one long string would take a thousand times its size.
+	budget := 4 * len(raw)
 	text := func(offset uint32) string {
 		if uint64(offset) >= uint64(len(raw)) {
 			return ""
 		}
 		s, _, _ := bytes.Cut(raw[offset:min(uint64(len(raw)), uint64(offset)+maxPathLength)], []byte{0})
+		budget -= len(s)
 		return string(s)
 	}
 	libraries := map[string][]string{}
 	for i := range count {
+		if budget < 0 {
+			return nil
+		}
 		record := raw[ldCacheHeader+i*ldCacheRecord:]
 		flags, hwcap := binary.LittleEndian.Uint32(record), binary.LittleEndian.Uint64(record[16:])
 		if flags == wanted && hwcap == 0 {
@@ -101,25 +108,27 @@ func parseLDCache(raw []byte, architecture string) map[string][]string {
 const (
 	maxConfDepth       = 10
 	maxConfDirectories = 4096
+	maxConfMatches     = 1 << 17
 )
 
 // confReader reads ld.so.conf and what it includes.
 type confReader struct {
 	files map[string][]byte
 	names []string // of files, sorted
-	// read at most this many more directories and files
-	budget int
+	// read at most this many more directories and files, and match at most this many names to patterns; what is
+	// read again and again counts with those
+	budget, matches int
 }
 
 func newConfReader(files map[string][]byte) *confReader {
-	return &confReader{files: files, names: slices.Sorted(maps.Keys(files)), budget: maxConfDirectories}
+	return &confReader{files: files, names: slices.Sorted(maps.Keys(files)), budget: maxConfDirectories, matches: maxConfMatches}
 }
 
 // read returns the directories that a file lists, in order. An include pattern is relative to the
 // directory of the file that holds it and matches files in the order of their names.
 func (c *confReader) read(name string, depth int) []string {
 	raw, ok := c.files[name]
-	if !ok || depth > maxConfDepth {
+	if c.matches -= len(raw) / 64; !ok || depth > maxConfDepth || c.matches < 0 {
 		return nil
 	}
 	var directories []string
@@ -150,9 +159,15 @@ func (c *confReader) include(from, pattern string, depth int) []string {
 	if !path.IsAbs(pattern) {
 		pattern = path.Join("/", path.Dir(from), pattern)
 	}
+	if len(pattern) > maxPathLength {
+		return nil
+	}
 	pattern = strings.TrimPrefix(path.Clean(pattern), "/")
 	var directories []string
 	for _, name := range c.names {
+		if c.matches -= 1 + len(pattern)/64; c.matches < 0 {
+			break
+		}
 		if ok, err := path.Match(pattern, name); !ok || err != nil {
 			continue
 		}

@@ -96,11 +96,18 @@ func (c *checker) load(b Bundle, root *object) *process {
 	}
 	for i := 0; i < len(p.order); i++ {
 		by := p.order[i]
-		for _, name := range by.file.Needed {
+		var directories []string // the same for all its needs
+		for n, name := range by.file.Needed {
+			if c.final.err != nil {
+				return p
+			}
+			if n == 0 {
+				directories = c.directories(b, by, root)
+			}
 			if p.loaded[name] != nil || b.Runtime.ABI == abiMusl && isMuslItself(name) {
 				continue
 			}
-			found, looked := c.find(b, by, root, name)
+			found, looked := c.find(b, by, directories, name)
 			if found == nil {
 				p.missing = append(p.missing, need{by: by, name: name, looked: looked})
 				continue
@@ -138,8 +145,8 @@ func (c *checker) loaderObject(b Bundle, root *object) *object {
 	return &object{path: name, file: e.Facts.ELF}
 }
 
-// find looks for a library as the loader of the bundle's ABI does.
-func (c *checker) find(b Bundle, by, root *object, name string) (*object, []string) {
+// find looks for a library as the loader of the bundle's ABI does, in directories before the system's.
+func (c *checker) find(b Bundle, by *object, directories []string, name string) (*object, []string) {
 	if strings.Contains(name, "/") {
 		var looked []string
 		for _, candidate := range c.expand(name, by) {
@@ -150,7 +157,7 @@ func (c *checker) find(b Bundle, by, root *object, name string) (*object, []stri
 		return nil, looked
 	}
 	var looked []string
-	for _, directory := range c.directories(b, by, root) {
+	for _, directory := range directories {
 		if found := c.open(path.Join(directory, name), by, &looked); found != nil {
 			return found, nil
 		}
@@ -175,17 +182,22 @@ func (c *checker) find(b Bundle, by, root *object, name string) (*object, []stri
 func (c *checker) open(candidate string, by *object, looked *[]string) *object {
 	_, e, ok := c.final.resolve(candidate)
 	switch {
+	case ok && e.Facts != nil && e.Facts.ELF != nil && e.Facts.ELF.Malformed == "" && e.Facts.ELF.Machine == c.Platform.Architecture:
+		return &object{path: candidate, file: e.Facts.ELF, parent: by}
+	case len(*looked) == maxLooked:
 	case !ok:
 		*looked = append(*looked, path.Dir(candidate))
 	case e.Facts == nil || e.Facts.ELF == nil || e.Facts.ELF.Malformed != "":
 		*looked = append(*looked, candidate+" (no ELF file)")
-	case e.Facts.ELF.Machine != c.Platform.Architecture:
-		*looked = append(*looked, fmt.Sprintf("%s (for %s)", candidate, e.Facts.ELF.Machine))
 	default:
-		return &object{path: candidate, file: e.Facts.ELF, parent: by}
+		*looked = append(*looked, fmt.Sprintf("%s (for %s)", candidate, e.Facts.ELF.Machine))
 	}
 	return nil
 }
+
+// maxLooked is how many places are remembered of those where a library was looked for: some of them come
+// again, and a message names a dozen.
+const maxLooked = 100
 
 // directories are those that come before the system's: RPATH, RUNPATH, the bundle's search path.
 func (c *checker) directories(b Bundle, by, root *object) []string {
@@ -208,7 +220,9 @@ func (c *checker) directories(b Bundle, by, root *object) []string {
 		}
 		directories = append(directories, c.expandAll(by.file.RunPath, by)...)
 	}
-	return append(directories, b.SearchPath...)
+	directories = append(directories, b.SearchPath...)
+	c.final.count(len(directories)) // what is inherited of many parents adds up
+	return directories
 }
 
 // effectiveRPath is an object's RPATH, which a RUNPATH beside it turns off.
@@ -275,22 +289,41 @@ func (c *checker) expand(p string, o *object) []string {
 	}
 	var expanded []string
 	for _, lib := range libs {
-		candidate := tokens.ReplaceAllStringFunc(p, func(token string) string {
-			switch strings.Trim(token, "${}") {
-			case "ORIGIN":
-				return c.origin(o)
-			case "LIB":
-				return lib
-			case "PLATFORM":
-				return c.hardware()
-			}
-			return token
-		})
-		if path.IsAbs(candidate) && len(candidate) <= maxPathLength {
+		if candidate := c.replaceTokens(p, o, lib); path.IsAbs(candidate) {
 			expanded = append(expanded, candidate)
 		}
 	}
 	return expanded
+}
+
+// replaceTokens is empty for what becomes longer than a path can be.
+func (c *checker) replaceTokens(p string, o *object, lib string) string {
+	var b strings.Builder
+	rest := p
+	for b.Len()+len(rest) > 0 && b.Len() <= maxPathLength {
+		at := tokens.FindStringIndex(rest)
+		if at == nil {
+			b.WriteString(rest)
+			break
+		}
+		b.WriteString(rest[:at[0]])
+		switch token := rest[at[0]:at[1]]; strings.Trim(token, "${}") {
+		case "ORIGIN":
+			b.WriteString(c.origin(o))
+		case "LIB":
+			b.WriteString(lib)
+		case "PLATFORM":
+			b.WriteString(c.hardware())
+		default:
+			b.WriteString(token)
+		}
+		rest = rest[at[1]:]
+	}
+	c.final.count(1 + (len(p)+b.Len())/64)
+	if b.Len() > maxPathLength {
+		return ""
+	}
+	return b.String()
 }
 
 // origin is the directory that $ORIGIN stands for: of a program where the file really lies, since the
@@ -386,8 +419,13 @@ func (c *checker) checkSymbolVersions(p *process) {
 				continue
 			}
 			var lacking []string
+			defined := c.defined(provider.file)
+			c.final.count(len(o.file.Versions[library]))
+			if c.final.err != nil {
+				return
+			}
 			for _, version := range o.file.Versions[library] {
-				if !slices.Contains(provider.file.Defines, version) && c.once("version", o.path, provider.path, version) {
+				if !defined[version] && c.once("version", o.path, provider.path, version) {
 					lacking = append(lacking, version)
 				}
 			}
@@ -401,4 +439,17 @@ func (c *checker) checkSymbolVersions(p *process) {
 				map[bool]string{true: "it", false: "them"}[len(lacking) == 1])
 		}
 	}
+}
+
+// defined are the symbol versions that a library defines.
+func (c *checker) defined(library *ELF) map[string]bool {
+	defined, ok := c.definitions[library]
+	if !ok {
+		defined = make(map[string]bool, len(library.Defines))
+		for _, version := range library.Defines {
+			defined[version] = true
+		}
+		c.definitions[library] = defined
+	}
+	return defined
 }

@@ -44,7 +44,7 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 	}
 	configuration := limits.Scan.DatabaseBytes
 	a := &applier{
-		tree: newTree(ctx), image: i, held: keep.Bytes + image.MaxConfiguration(configuration), expanded: limits.ExpandedBytes,
+		tree: newTree(ctx), image: i, held: keep.Bytes + image.MaxConfiguration(configuration), expanded: limits.ExpandedBytes, facts: limits.Scan.FactsBytes,
 		most: func(p string) int64 {
 			switch {
 			case keep.Path(p):
@@ -72,7 +72,7 @@ func (i *Image) Flatten(ctx context.Context, keep Keep) (_ *Rootfs, err error) {
 		Scan: &image.Scan{Files: map[string][]byte{}, Objects: map[string]abi.Facts{}},
 		Kept: map[string][]byte{},
 	}
-	files, limit := a.collect(rootfs.Scan, limits.Scan.PathBytes)
+	files, limit := a.collect(rootfs.Scan, limits.Scan)
 	if limit == nil {
 		limit = exceeded(files, rootfs.Scan, limits.Scan)
 	}
@@ -147,11 +147,13 @@ func (i *Image) fetch(ctx context.Context, files map[string]wantedFile) error {
 	return nil
 }
 
-// collect writes the tree into a scan, in the order in which a scan walks, and returns the regular files. A path
-// beyond the limit ends it: symlinks can make paths that are longer than those of all entries together.
-func (a *applier) collect(scan *image.Scan, pathBytes int) (map[string]*inode, *problem.Problem) {
+// collect writes the tree into a scan, in the order in which a scan walks, and returns the regular files. What
+// can become more than all entries together have ends it beyond its limit: paths, which symlinks make long, and
+// facts, which hard links multiply.
+func (a *applier) collect(scan *image.Scan, limits image.ScanLimits) (map[string]*inode, *problem.Problem) {
 	files := map[string]*inode{}
 	var capable []string
+	weight := int64(0)
 	type directory struct {
 		path string
 		*node
@@ -163,9 +165,9 @@ func (a *applier) collect(scan *image.Scan, pathBytes int) (map[string]*inode, *
 		var below []directory
 		for _, name := range slices.Sorted(maps.Keys(dir.children)) {
 			child, p := dir.children[name], path.Join(dir.path, name)
-			if len(p) > pathBytes {
-				long := problem.New(problem.ImageLimit, problem.Place{Path: problem.Printable(p[:pathBytes])},
-					"this path is longer than %d bytes, the most that an image is scanned with", pathBytes)
+			if len(p) > limits.PathBytes {
+				long := problem.New(problem.ImageLimit, problem.Place{Path: problem.Printable(p[:limits.PathBytes])},
+					"this path is longer than %d bytes, the most that an image is scanned with", limits.PathBytes)
 				return nil, &long
 			}
 			if !scan.Admit(p, child.kind) {
@@ -182,6 +184,11 @@ func (a *applier) collect(scan *image.Scan, pathBytes int) (map[string]*inode, *
 				e.Size, e.Digest = child.size, child.digest
 				files[p] = child.inode
 				if child.facts != nil {
+					if weight += child.facts.Weight(); weight > limits.FactsBytes {
+						limit := problem.New(problem.ImageLimit, problem.Place{},
+							"what the native files of the filesystem state of themselves takes more than %d bytes, the most that an image is scanned with", limits.FactsBytes)
+						return nil, &limit
+					}
 					scan.Objects[p] = *child.facts
 				}
 				if child.capable {

@@ -156,11 +156,11 @@ type applier struct {
 	// many, 0 for none. held is how many bytes of all files may still be kept.
 	most func(path string) int64
 	held int64
-	// expanded is how many bytes files may still have, holes included.
-	expanded int64
-	spool    *os.File
-	hash     hash.Hash
-	buf      []byte
+	// expanded is how many bytes files may still have, holes included; facts is what their facts may still weigh.
+	expanded, facts int64
+	spool           *os.File
+	hash            hash.Hash
+	buf             []byte
 }
 
 func (a *applier) apply(entry int, header *tar.Header, r io.Reader) error {
@@ -318,6 +318,11 @@ func (a *applier) content(file *inode, name string, r io.Reader) error {
 		file.facts, err = abi.Read(a.spool, file.size)
 	case bytes.HasPrefix(head, []byte("#!")):
 		file.facts, err = abi.Read(bytes.NewReader(head), file.size)
+	}
+	if file.facts != nil {
+		if a.facts -= file.facts.Weight(); a.facts < 0 {
+			return errors.New("what native files state of themselves takes more than any image needs")
+		}
 	}
 	return err
 }

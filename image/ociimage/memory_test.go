@@ -3,6 +3,7 @@ package ociimage_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentsuite/agentsuite-llb/image/abi/elftest"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage"
 	"github.com/agentsuite/agentsuite-llb/image/ociimage/ocitest"
 	"github.com/agentsuite/agentsuite-llb/suite"
@@ -101,6 +103,21 @@ func TestMemoryOfLongPaths(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
 	require.Contains(t, got.Scan.Problems[0].Message, "longer than 4096 bytes")
+}
+
+// A file of a few kilobytes states a hundred times as much of itself, under each of its names.
+func TestFactsAreBounded(t *testing.T) {
+	limits := ociimage.DefaultLimits()
+	limits.Scan.FactsBytes = 1 << 20
+	opts := ociimage.Options{Limits: &limits}
+	program := string(elftest.File{Needed: slices.Repeat([]string{strings.Repeat("x", 4000)}, 60)}.Bytes())
+	require.Less(t, len(program), 8<<10)
+	_, err := openImage(t, opts, layers{{file("a", 0o755, program), file("b", 0o755, program), file("c", 0o755, program), file("d", 0o755, program), file("e", 0o755, program)}}).Flatten(t.Context(), ociimage.Keep{})
+	requireInvalid(t, err, "what native files state of themselves")
+	got, err := openImage(t, opts, layers{{file("a", 0o755, program), hardlink("b", "a", 0o755), hardlink("c", "a", 0o755), hardlink("d", "a", 0o755), hardlink("e", "a", 0o755)}}).Flatten(t.Context(), ociimage.Keep{})
+	require.NoError(t, err)
+	require.Len(t, got.Scan.Problems, 1)
+	require.Contains(t, got.Scan.Problems[0].Message, "takes more than 1048576 bytes")
 }
 
 // A filesystem of nothing but what is refused is not described to its end.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/moby/buildkit/client"
 	"github.com/tonistiigi/go-csvvalue"
+
+	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
 // parseOutput reads one --output as buildx does: type=…,dest=…, a directory, or "-" for a tar on standard
@@ -110,34 +114,58 @@ func parseAttributes(flag string) (kind string, attrs map[string]string, err err
 }
 
 // outputFile is a file that gets its name when the build has succeeded, so that a failed build leaves
-// nothing, and nothing is overwritten by half.
+// nothing, and nothing is overwritten by half. What is no regular file, /dev/null or a pipe say, is written to
+// as it is: giving its name to a file would take it away from everybody.
 type outputFile struct {
 	path string
-	temp *os.File
+	file *os.File
+	// name is what the file will be called; empty for what is written to directly.
+	name string
 }
 
-func (f *outputFile) create() (io.WriteCloser, error) {
-	temp, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-")
-	if err != nil {
+func (f *outputFile) create() (_ io.WriteCloser, err error) {
+	mode := os.FileMode(0o666) // less the umask
+	f.name = f.path
+	switch info, err := os.Stat(f.path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory; name the file to write", problem.Quoted(f.path))
+	case info.Mode().IsRegular():
+		mode = info.Mode().Perm()
+		if f.name, err = filepath.EvalSymlinks(f.path); err != nil {
+			return nil, err
+		}
+	default:
+		f.name = ""
+		f.file, err = os.OpenFile(f.path, os.O_WRONLY, 0)
+		return f.file, err
 	}
-	f.temp = temp
-	return temp, nil
+	f.file, err = os.OpenFile(filepath.Join(filepath.Dir(f.name), ".agentsuite-llb-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	return f.file, err
 }
 
 func (f *outputFile) commit() error {
-	if f.temp == nil {
+	if f.file == nil {
 		return fmt.Errorf("the build wrote nothing to %s", f.path)
 	}
-	temp := f.temp.Name()
-	f.temp = nil
-	return errors.Join(os.Chmod(temp, 0o644), os.Rename(temp, f.path))
+	if f.name != "" {
+		if err := os.Rename(f.file.Name(), f.name); err != nil {
+			return err // discarding removes the file
+		}
+	}
+	f.file = nil
+	return nil
 }
 
 func (f *outputFile) discard() {
-	if f.temp != nil {
-		f.temp.Close()
-		os.Remove(f.temp.Name())
+	if f.file == nil {
+		return
+	}
+	f.file.Close()
+	if f.name != "" {
+		os.Remove(f.file.Name())
 	}
 }
 

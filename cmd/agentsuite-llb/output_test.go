@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,4 +91,67 @@ func TestOutputFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.ErrorContains(t, (&outputFile{path: name}).commit(), "the build wrote nothing to "+name)
+}
+
+// What is no regular file stays what it is: as root, -o type=oci,dest=/dev/null must not make a file of it.
+func TestOutputFileKeepsWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Symlink("pipe", link))
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that nobody waits for anybody
+	require.NoError(t, err)
+	defer reader.Close()
+	for _, name := range []string{pipe, link} {
+		require.NoError(t, writeFile(name, []byte("text")))
+		text := make([]byte, 4)
+		_, err = io.ReadFull(reader, text)
+		require.NoError(t, err)
+		require.Equal(t, "text", string(text))
+	}
+	given := &outputFile{path: link}
+	_, err = given.create()
+	require.NoError(t, err)
+	given.discard()
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeSymlink, info.Mode().Type())
+	info, err = os.Lstat(pipe)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeNamedPipe, info.Mode().Type())
+}
+
+func TestOutputFileThroughASymlink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	require.NoError(t, os.Symlink("file", link))
+	require.NoError(t, writeFile(link, []byte("new")))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeSymlink, info.Mode().Type(), "the link stays")
+	info, err = os.Lstat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "a file that is private stays private")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(text))
+}
+
+func TestOutputFileLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	require.ErrorContains(t, writeFile(dir, nil), "is a directory; name the file to write")
+	// The name is taken by a directory when the file is complete.
+	given := &outputFile{path: filepath.Join(dir, "out")}
+	w, err := given.create()
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "out", "below"), 0o755))
+	require.Error(t, given.commit())
+	given.discard()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	// A name as long as names may be.
+	require.NoError(t, writeFile(filepath.Join(t.TempDir(), strings.Repeat("x", 255)), nil))
 }

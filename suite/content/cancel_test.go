@@ -84,3 +84,25 @@ func TestBrokenReader(t *testing.T) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, os.ErrPermission }
+
+// A pipe that nobody writes to, and one that is written to no further, are waited for no longer than wanted.
+func TestCancelWhileWaitingForAPipe(t *testing.T) {
+	layer := layerOf(t, sample...)
+	for name, written := range map[string][]byte{"nobody came": nil, "nobody goes on": layer[:len(layer)/2]} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "pipe")
+			require.NoError(t, mkfifo(path))
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if written != nil {
+				writer, err := os.OpenFile(path, os.O_RDWR, 0)
+				require.NoError(t, err)
+				defer writer.Close()
+				_, err = writer.Write(written)
+				require.NoError(t, err)
+			}
+			_, err := content.Open(ctx, path, defaults())
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+	}
+}

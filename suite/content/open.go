@@ -111,14 +111,20 @@ func (o *opening) path(path string) (err error) {
 			return openIn(root, name)
 		}}, nil)
 	}
+	if !stat.Mode().IsRegular() {
+		file, done, err := openStream(o.ctx, path, stat)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		defer done()
+		return o.stream(file)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if !stat.Mode().IsRegular() {
-		return o.stream(file)
-	}
 	magic := make([]byte, len(gzipMagic))
 	if _, err := file.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -48,6 +48,9 @@ func (s *source) Read(p []byte) (int, error) {
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
+		if s.ctx.Err() != nil {
+			err = s.ctx.Err() // which is what ended the reading
+		}
 		s.err = err
 	}
 	return n, err

@@ -24,13 +24,16 @@ type layer struct {
 	// extracted is where its content lies, if that was asked for. Whoever has the layer must commit or
 	// discard it, and must not commit what has problems.
 	extracted *staging
+	// large tells that it was reported to be larger than the limit.
+	large bool
 }
 
 // readLayer reads a content layer: a tar archive, compressed with gzip. It reads r to its end, whatever
 // it finds, so that size and digest are those of the whole. The bytes of the layer also go to sink, and
 // its content below into, unless these are nil.
 func readLayer(ctx context.Context, r io.Reader, limits Limits, sink io.Writer, into *destination) (_ *layer, err error) {
-	src := &source{ctx: ctx, r: r, sum: sha256.New(), sink: sink}
+	// Compressed data may have no end and still hold nothing, so it has the same limit.
+	src := &source{ctx: ctx, r: r, sum: sha256.New(), sink: sink, limit: limits.ArchiveBytes}
 	l := &layer{tree: newTree(limits)}
 	if into != nil {
 		if l.extracted, err = into.stage(limits.Entries); err != nil {
@@ -57,7 +60,10 @@ func readLayer(ctx context.Context, r io.Reader, limits Limits, sink io.Writer, 
 		return nil, err
 	}
 	_ = l.finish() // there is nothing to stop any more
-	if err := src.drain(); err != nil {
+	switch err := src.drain(); {
+	case errors.Is(err, errArchiveLimit):
+		l.tooLarge()
+	case err != nil:
 		return nil, err
 	}
 	l.size, l.digest = src.n, summed(src.sum)
@@ -81,7 +87,7 @@ func (l *layer) blame(err error, src *source, inflating error, timed int) error 
 		return src.err
 	case err == nil, errors.Is(err, errStop):
 	case errors.Is(err, errArchiveLimit):
-		_ = l.report(problem.PathLimit, "", "the archive has more than %d bytes uncompressed, which is the limit", l.limits.ArchiveBytes)
+		l.tooLarge()
 	case inflating != nil && !errors.Is(inflating, io.EOF):
 		// Whatever the archive seemed to lack, it is the gzip data that lacks it.
 		_ = l.report(problem.ArchiveGzip, "", noGzip, inflating)
@@ -94,6 +100,14 @@ func (l *layer) blame(err error, src *source, inflating error, timed int) error 
 		_ = l.report(problem.ArchiveGzip, "", "the header of gzip member %d records a time; expected 0, so that equal content gives equal bytes (gzip -n)", timed)
 	}
 	return nil
+}
+
+// tooLarge reports an archive beyond the limit, once.
+func (l *layer) tooLarge() {
+	if !l.large {
+		l.large = true
+		_ = l.report(problem.PathLimit, "", "the archive has more than %d bytes, which is the limit, compressed as well as uncompressed", l.limits.ArchiveBytes)
+	}
 }
 
 // tarError is what is wrong with a tar archive as such.

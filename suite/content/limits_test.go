@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 		"metadata": {[]string{"directory", "archive", "layout", "tar"}, func(l *content.Limits) { l.MetadataBytes = 5 }, func(l *content.Limits) { l.MetadataBytes = 4 },
 			"path-limit b.json: with this file the .json files of the content have 5 bytes or more; the limit is 4"},
 		"archive": {archives, func(l *content.Limits) { l.ArchiveBytes = 512*10 + 1024 }, func(l *content.Limits) { l.ArchiveBytes = 512*10 + 1023 },
-			"path-limit : the archive has more than 6143 bytes uncompressed, which is the limit"},
+			"path-limit : the archive has more than 6143 bytes, which is the limit, compressed as well as uncompressed"},
 		"descriptors": {layouts, func(l *content.Limits) { l.OCIDescriptors = 1 }, func(l *content.Limits) { l.OCIDescriptors = 0 },
 			"oci-limit index.json: the index has 1 descriptors; the limit is 0"},
 		"blobs": {layouts, func(l *content.Limits) { l.OCIBytes = blobBytes(layout) }, func(l *content.Limits) { l.OCIBytes = blobBytes(layout) - 1 },

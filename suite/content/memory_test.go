@@ -2,6 +2,7 @@ package content_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"fmt"
 	"io"
 	"runtime"
@@ -60,6 +61,36 @@ func TestBomb(t *testing.T) {
 	index, err := content.OpenReader(t.Context(), io.LimitReader(layer, 64<<10), opts)
 	require.NoError(t, err)
 	require.Equal(t, []string{"path-limit large: the file has 1125899906842624 bytes and those before it have 0; the limit on all files together is 1048576"}, problemsOf(index))
+}
+
+// repeating reads the same bytes over and over.
+type repeating struct {
+	data []byte
+	n    int
+}
+
+func (r *repeating) Read(p []byte) (int, error) {
+	n := copy(p, r.data[r.n:])
+	r.n = (r.n + n) % len(r.data)
+	return n, nil
+}
+
+// A stream without end is not read for ever: neither one that inflates to nothing, nor what is left of one that
+// is wrong.
+func TestEndlessStreams(t *testing.T) {
+	var nothing bytes.Buffer
+	require.NoError(t, gzip.NewWriter(&nothing).Close())
+	opts := defaults()
+	opts.Limits.ArchiveBytes = 1 << 20
+	const limit = "path-limit : the archive has more than 1048576 bytes, which is the limit, compressed as well as uncompressed"
+	index, err := content.OpenReader(t.Context(), &repeating{data: nothing.Bytes()}, opts)
+	require.NoError(t, err)
+	require.Equal(t, []string{limit}, problemsOf(index))
+
+	index, err = content.OpenReader(t.Context(), io.MultiReader(bytes.NewReader([]byte("\x1f\x8bno gzip")), &repeating{data: []byte("x")}), opts)
+	require.NoError(t, err)
+	require.Contains(t, problemsOf(index), limit)
+	require.Len(t, index.Problems, 2)
 }
 
 // The headers of an archive may be large; nothing of them stays but what the index tells.

@@ -37,7 +37,7 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &trackedWriter{Writer: stdout}
 	s := &streams{
-		in: stdin, out: out, err: stderr,
+		in: &interruptible{ctx: ctx, r: stdin}, out: out, err: stderr,
 		outStyle: newStyle(stdout, os.Getenv), errStyle: newStyle(stderr, os.Getenv),
 	}
 	// A command that is never reached because its arguments are wrong still answers in the format that
@@ -89,6 +89,40 @@ func (w *trackedWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	w.err = err
 	return n, err
+}
+
+// interruptible is a reader whose Read ends with the context, even while it waits for somebody to type or to write.
+// What is read then is lost.
+type interruptible struct {
+	ctx context.Context //nolint:containedctx // an io.Reader has no other way to carry one
+	r   io.Reader
+	buf []byte
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(i.buf) < len(p) {
+		i.buf = make([]byte, len(p))
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	buf := i.buf[:len(p)] // its own, for it may be written to after Read has given up
+	go func() {
+		n, err := i.r.Read(buf)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, buf[:r.n]), r.err
+	case <-i.ctx.Done():
+		i.buf = nil
+		return 0, i.ctx.Err()
+	}
 }
 
 // brokenPipe tells whether the reader of our output went away, as head does. That is its right.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -304,6 +305,28 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, exitTrouble, status)
 	require.Equal(t, "agentsuite-llb: interrupted\n", stderr.String())
 	require.Empty(t, stdout.String())
+}
+
+// What others say in an error controls no terminal and is no line of ours.
+func TestTroubleControlsNoTerminal(t *testing.T) {
+	var stderr bytes.Buffer
+	s := &streams{err: &stderr}
+	s.trouble(errors.New("denied: \x1b]0;owned\a\u009b31m\r\n\tagentsuite-llb: all is well"))
+	require.Equal(t, `agentsuite-llb: denied: \u001b]0;owned\u0007\u009b31m`+"\n    agentsuite-llb: all is well\n", stderr.String())
+}
+
+// Nobody has to type or to write on for the program to end.
+func TestInterruptedWhileWaiting(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = w.Write([]byte("\x1f\x8b"))
+		cancel()
+	}()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitTrouble, run(ctx, []string{"validate", "-"}, r, &stdout, &stderr))
+	require.Equal(t, "agentsuite-llb: interrupted\n", stderr.String())
 }
 
 // Whoever reads our output may stop reading, as head does. That is no error worth a word.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/agentsuite/agentsuite-llb/suite"
 	"github.com/agentsuite/agentsuite-llb/suite/content"
@@ -70,9 +71,14 @@ func (s *streams) failed(err error, problems []problem.Problem) {
 	}
 }
 
-// trouble prints an error for a person.
+// trouble prints an error for a person. Registries, daemons and names of files have their say in it, so it must
+// control no terminal, and a line of theirs must not look like one of ours.
 func (s *streams) trouble(err error) {
-	s.note("%s: %v", programName, err)
+	lines := strings.Split(strings.ReplaceAll(err.Error(), "\t", "  "), "\n")
+	for i, line := range lines {
+		lines[i] = problem.Printable(strings.TrimSuffix(line, "\r"))
+	}
+	s.note("%s: %s", programName, strings.Join(lines, "\n  "))
 	var usage *usageError
 	if errors.As(err, &usage) {
 		s.note("Run '%s --help' for what it takes.", usage.command)

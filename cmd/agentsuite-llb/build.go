@@ -179,10 +179,16 @@ func newBuildRequest(s *streams, path string, opts buildOptions) (*buildRequest,
 	if err != nil {
 		return nil, err
 	}
+	shared, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
 	r := &buildRequest{
 		packaged: opts.frontend != "",
 		options: client.SolveOpt{
-			Ref:           identity.NewID(),
+			Ref: identity.NewID(),
+			// The daemon keeps the files of one directory between builds, and of each directory its own.
+			SharedKey:     shared,
 			LocalMounts:   map[string]fsutil.FS{"context": main, "dockerfile": main},
 			OCIStores:     map[string]content.Store{},
 			FrontendAttrs: map[string]string{"filename": suite.ManifestPath},

@@ -67,6 +67,9 @@ var directoryFaults = map[string]struct {
 	"many patterns": {func(dir string) error {
 		return os.WriteFile(dir+"/.dockerignore", []byte(strings.Repeat("a\n", 1001)), 0o644)
 	}, "build-file .dockerignore: the file cannot be applied: it has 1001 patterns; the limit is 1000"},
+	"many wildcards": {func(dir string) error {
+		return os.WriteFile(dir+"/.dockerignore", []byte(strings.Repeat("*a?[b]", 333)+"\n**/c\n"), 0o644)
+	}, "build-file .dockerignore: the file cannot be applied: its patterns have 1001 wildcards; the limit is 1000"},
 	"long path": {func(dir string) error {
 		return os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 520)), 0o755)
 	}, "path-unsafe"},

@@ -71,6 +71,10 @@ type ignore struct {
 	exceptions bool
 }
 
+// maxWildcards bounds the wildcards of all patterns. Every one may have to be followed at every byte of a path, and
+// a .dockerignore of 64 KiB has room for enough of them to take a second for one path.
+const maxWildcards = 1_000
+
 func parseIgnore(text []byte, maxPatterns int) (*ignore, error) {
 	lines, err := ignorefile.ReadAll(bytes.NewReader(text))
 	if err != nil {
@@ -81,6 +85,13 @@ func parseIgnore(text []byte, maxPatterns int) (*ignore, error) {
 	}
 	if len(lines) == 0 {
 		return nil, nil
+	}
+	wildcards := 0
+	for _, line := range lines {
+		wildcards += len(line) - len(strings.NewReplacer("*", "", "?", "", "[", "").Replace(line))
+	}
+	if wildcards > maxWildcards {
+		return nil, fmt.Errorf("its patterns have %d wildcards; the limit is %d", wildcards, maxWildcards)
 	}
 	// Patterns are compiled when they are first used; one by one, so that a wrong one can be named.
 	for _, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/moby/buildkit/frontend/gateway/grpcclient"
 	"github.com/moby/buildkit/util/appcontext"
@@ -14,9 +15,13 @@ import (
 	"github.com/agentsuite/agentsuite-llb/llb/tool"
 )
 
-// ballastBytes is how much garbage may lie before collecting it begins: this program does one thing and ends, most often
-// long before that.
-const ballastBytes = 64 << 20
+// A process that ends soon lets its garbage lie. frontendBytes is what the frontend then keeps to: the largest
+// suite needs about half of it, and a builder may run many frontends at once. A tool is alone with a large filesystem
+// and knows no bound, but begins to collect when ballastBytes are full.
+const (
+	frontendBytes = 100 << 20
+	ballastBytes  = 64 << 20
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -26,14 +31,16 @@ func main() {
 }
 
 func run(args []string) error {
-	// Memory that is never touched is none, but counts in what the collector's pace is measured by.
-	ballast := make([]byte, ballastBytes)
-	defer runtime.KeepAlive(ballast)
 	ctx := appcontext.Context()
 	switch {
 	case len(args) == 0:
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(frontendBytes)
 		return grpcclient.RunFromEnvironment(ctx, frontend.Build)
 	case args[0] == "tool":
+		// Memory that is never touched is none, but counts in what the collector's pace is measured by.
+		ballast := make([]byte, ballastBytes)
+		defer runtime.KeepAlive(ballast)
 		return tool.Run(ctx, args[1:])
 	}
 	return fmt.Errorf("unknown argument %q: BuildKit runs this program without arguments, its builds run it as \"frontend tool NAME\"", args[0])

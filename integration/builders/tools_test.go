@@ -30,13 +30,21 @@ type tool struct {
 
 // tools are the tools that a daemon runs now, by the process ids of the machine.
 func tools(b *daemon.Buildkitd) map[int]string {
+	found := processes("/frontend\x00tool\x00", b)
+	for pid, line := range found {
+		found[pid] = strings.TrimRight(strings.TrimPrefix(line, "/frontend\x00tool\x00"), "\x00")
+	}
+	return found
+}
+
+// processes are those that a daemon runs whose command line begins with text: a NUL behind every word.
+func processes(text string, b *daemon.Buildkitd) map[int]string {
 	found := map[int]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		// A process that ends meanwhile has nothing to read, which is an answer too.
 		line, _ := os.ReadFile(file)
-		name, ok := strings.CutPrefix(string(line), "/frontend\x00tool\x00")
-		if !ok {
+		if !strings.HasPrefix(string(line), text) {
 			continue
 		}
 		// Its root lies below the daemon's.
@@ -45,7 +53,7 @@ func tools(b *daemon.Buildkitd) map[int]string {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		found[pid] = strings.TrimRight(name, "\x00")
+		found[pid] = string(line)
 	}
 	return found
 }

@@ -79,7 +79,44 @@ func destinationProblems(in Inputs, b suite.Bundle, places *places) []problem.Pr
 			}
 		}
 	}
-	return append(problems, whiteoutProblems(b, places)...)
+	problems = append(problems, whiteoutProblems(b, places)...)
+	return append(problems, nameProblems(b, places)...)
+}
+
+// Bounds on what filesystems hold. Linux takes paths of 4,095 bytes, but whoever unpacks an image does so below a
+// directory of its own.
+const (
+	maxNameBytes        = 255
+	maxDestinationBytes = 3_840
+)
+
+// nameProblems finds destinations that a filesystem cannot hold. Content paths may have names of any length, and
+// so may versions, which become names of directories.
+func nameProblems(b suite.Bundle, places *places) []problem.Problem {
+	var problems []problem.Problem
+	check := func(p string, at func() problem.Place) {
+		switch {
+		case len(p) > maxDestinationBytes:
+			problems = append(problems, problem.New(problem.BundleName, at(),
+				"the destination %s is %d bytes long; at most %d can be unpacked, so choose shorter names", problem.Quoted(p), len(p), maxDestinationBytes))
+		case longestName(p) > maxNameBytes:
+			problems = append(problems, problem.New(problem.BundleName, at(),
+				"a name in the destination %s is %d bytes long; a filesystem holds at most %d, so choose a shorter one", problem.Quoted(p), longestName(p), maxNameBytes))
+		}
+	}
+	for i, f := range b.Variant.Files {
+		check(path.Join(b.Variant.InstallRoot, f.Path), func() problem.Place { return places.variant(b, "files", i, "path") })
+	}
+	check("/"+ToolProviderDir(b.Key()), func() problem.Place { return places.place(b.Provider.Path, "/version") })
+	return problems
+}
+
+func longestName(p string) int {
+	longest := 0
+	for name := range strings.SplitSeq(p, "/") {
+		longest = max(longest, len(name))
+	}
+	return longest
 }
 
 // whiteoutPrefix begins the names by which a layer removes what lies below it (OCI image specification,

@@ -2,6 +2,7 @@ package image_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -36,6 +37,14 @@ func TestRecipeRefuses(t *testing.T) {
 		},
 		"an opaque marker below":   {world{bundles: []bundle{tool("a", link("x/.wh..wh..opq", "y"))}}, []string{`"/opt/a/x/.wh..wh..opq" is a whiteout`}},
 		"install root in whiteout": {world{bundles: []bundle{at("/opt/.wh.a/b", bundle{id: "a", files: []image.Entry{file("a", 0o755, "a")}})}}, []string{`"/opt/.wh.a/b/a" is a whiteout`}},
+		"a name that no filesystem holds": {
+			world{bundles: []bundle{tool("a", link(strings.Repeat("x", 255), "y"), link(strings.Repeat("y", 256), "z"))}},
+			[]string{`tool-provider (ASI-FS-001): a name in the destination "/opt/a/` + strings.Repeat("y", 73) + `…" is 256 bytes long; a filesystem holds at most 255, so choose a shorter one`},
+		},
+		"a destination that cannot be unpacked": {
+			world{bundles: []bundle{at(strings.Repeat("/long", 768), bundle{id: "a", files: []image.Entry{file("a", 0o755, "a")}})}},
+			[]string{"is 3842 bytes long; at most 3840 can be unpacked"},
+		},
 		"writable path over /dev": {
 			world{bundles: []bundle{writable(tool("a"), "/tmp", "/dev/shm")}},
 			[]string{`tool-provider (ASI-FS-001): the writable path "/dev/shm" would hide /dev, which the runtime mounts; take it out`},

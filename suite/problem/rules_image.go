@@ -14,6 +14,7 @@ var (
 	BundleCollision      = rule("bundle-collision", ToolProvider, "ASI-FS-001", "9.4", "What a bundle and another input both bring at a path is identical.")
 	BundleThroughSymlink = rule("bundle-through-symlink", ToolProvider, "ASI-FS-001", "12", "No destination lies below a path that another input brings as something other than a directory.")
 	BundleReserved       = rule("bundle-reserved", ToolProvider, "ASI-FS-001", "12", "No destination lies at or below /.agentsuite, /proc, /sys or /dev.")
+	BundleName           = rule("bundle-name", ToolProvider, "ASI-FS-001", "decision, images", "No destination is longer than 3,840 bytes, and no name in one, or in the place of a provider's metadata, than 255: no filesystem could hold it.")
 	BundleWhiteout       = rule("bundle-whiteout", ToolProvider, "ASI-FS-001", "12", "No name in a destination begins with .wh., by which layers remove what lies below them.")
 	BundleWritable       = rule("bundle-writable", ToolProvider, "ASI-FS-001", "12", "No bundle brings anything at or below a writable path.")
 	WritableReserved     = rule("writable-reserved", ToolProvider, "ASI-FS-001", "12", "No writable path hides what every sandbox has: /.agentsuite, /proc, /sys and /dev.")

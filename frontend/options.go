@@ -58,6 +58,7 @@ func newOptions(bc *dockerui.Client) (options, error) {
 	if len(opts.platforms) == 0 {
 		opts.platforms = bc.BuildPlatforms[:1]
 	}
+	opts.platforms = distinct(opts.platforms)
 	for _, name := range slices.Sorted(maps.Keys(bc.BuildArgs)) {
 		value := bc.BuildArgs[name]
 		switch {
@@ -80,6 +81,19 @@ func newOptions(bc *dockerui.Client) (options, error) {
 		}
 	}
 	return opts, nil
+}
+
+// distinct leaves out platforms that were asked for before, in whatever spelling: a result has one image of each.
+func distinct(requested []ocispecs.Platform) []ocispecs.Platform {
+	var list []ocispecs.Platform
+	seen := map[string]bool{}
+	for _, p := range requested {
+		if id := platforms.FormatAll(platforms.Normalize(p)); !seen[id] {
+			seen[id] = true
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // suitePlatform turns a requested platform into one of the specification, which has no variants and no

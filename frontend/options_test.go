@@ -36,6 +36,17 @@ func TestOptions(t *testing.T) {
 	require.NotNil(t, opts.epoch, "an empty epoch is one that was given")
 }
 
+// Two images of one platform would be one in the result, with every attestation twice.
+func TestPlatformsAreDistinct(t *testing.T) {
+	client := dockerClient(nil)
+	client.TargetPlatforms = []ocispecs.Platform{
+		{OS: "linux", Architecture: "arm64"}, {OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "x86_64"}, {OS: "linux", Architecture: "arm64", Variant: "v8"},
+	}
+	opts, err := newOptions(client)
+	require.NoError(t, err)
+	require.Equal(t, client.TargetPlatforms[:2], opts.platforms)
+}
+
 func TestOptionsRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		args map[string]string

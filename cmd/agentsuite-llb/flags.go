@@ -80,7 +80,9 @@ func parsePlatforms(cmd *cobra.Command, flag string, values ...string) ([]suite.
 		if !slices.Contains(suite.Platforms(), platform) {
 			return nil, misuse(cmd, "--%s %s is neither linux/amd64 nor linux/arm64", flag, problem.Quoted(value))
 		}
-		platforms = append(platforms, platform)
+		if !slices.Contains(platforms, platform) {
+			platforms = append(platforms, platform)
+		}
 	}
 	return platforms, nil
 }

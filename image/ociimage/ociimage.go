@@ -73,8 +73,14 @@ func (s *Source) trouble(what string, err error) error {
 }
 
 func (s *Source) invalid(blob, format string, args ...any) error {
-	return &InvalidError{Name: s.name, Blob: blob, Reason: problem.Printable(fmt.Sprintf(format, args...))}
+	reason := fmt.Sprintf(format, args...)
+	if len(reason) > maxReasonBytes { // decoders repeat whatever they do not understand
+		reason = strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
+	}
+	return &InvalidError{Name: s.name, Blob: blob, Reason: problem.Printable(reason)}
 }
+
+const maxReasonBytes = 1 << 10
 
 // Source is an opened reference: one image, or one for each of several platforms. Close it after use.
 type Source struct {

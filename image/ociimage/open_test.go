@@ -151,6 +151,18 @@ func edit(t *testing.T, layout *ocitest.Layout, change func(*ocispec.Manifest)) 
 	*d = layout.PutJSON(t, ocispec.MediaTypeImageManifest, manifest)
 }
 
+// What an error repeats of a hostile image has an end.
+func TestReasonsAreShort(t *testing.T) {
+	l := ocitest.NewLayout()
+	l.Index.Manifests = append(l.Index.Manifests, l.Put(ocispec.MediaTypeImageManifest, []byte(`{"schemaVersion": 1`+strings.Repeat("0", 1<<20)+`}`)))
+	s, err := ociimage.Open(t.Context(), l.WriteDir(t), ociimage.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Images(t.Context())
+	requireInvalid(t, err, "it is no OCI image manifest")
+	require.Less(t, len(err.Error()), 2<<10)
+}
+
 // TestOpenRefuses holds that what is not what its descriptor says is refused, wherever it is.
 func TestOpenRefuses(t *testing.T) {
 	type layout = ocitest.Layout

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"strings"
+
 	"github.com/moby/buildkit/util/grpcerrors"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/status"
@@ -18,6 +20,12 @@ func speak(err error) error {
 }
 
 func (e spoken) Unwrap() error { return e.error }
+
+// Error leaves out the name of the status, which the wrapped error has in its words and the client puts in
+// front of ours.
+func (e spoken) Error() string {
+	return strings.Replace(e.error.Error(), grpcerrors.Code(e.error).String()+": ", "", 1)
+}
 
 // GRPCStatus is the status of the wrapped error with the words of the whole.
 func (e spoken) GRPCStatus() *status.Status {

@@ -130,6 +130,12 @@ func (e *Example) Layout(target string) string {
 	return "oci-layout://" + filepath.Join(e.layouts, target) + "@" + e.digests[target].String()
 }
 
+// Image reads an image of the bake file.
+func (e *Example) Image(tb testing.TB, target string) Layout {
+	tb.Helper()
+	return ReadLayout(tb, filepath.Join(e.layouts, target))
+}
+
 // Frontend names the packaged frontend in the registry, by digest.
 func (e *Example) Frontend() string {
 	return e.Registry.Host + "/agentsuite/frontend@" + e.digests["frontend"].String()

@@ -70,19 +70,13 @@ func (s *Scan) AppendCapable(paths []string) {
 	}
 }
 
-// maxFindings is how many problems, and how many warnings, a scan lists: more than anybody is told of, few
-// enough that a filesystem of nothing but them is no burden.
+// maxFindings is how many problems a scan lists: more than anybody is told of, few enough that a
+// filesystem of nothing but them is no burden.
 const maxFindings = 10_000
 
 func (s *Scan) problem(rule *problem.Rule, at problem.Place, format string, args ...any) {
 	if len(s.Problems) < maxFindings || rule == problem.ImageLimit {
 		s.Problems = append(s.Problems, problem.New(rule, at, format, args...))
-	}
-}
-
-func (s *Scan) warning(rule *problem.LintRule, at problem.Place, format string, args ...any) {
-	if len(s.Warnings) < maxFindings {
-		s.Warnings = append(s.Warnings, problem.NewWarning(rule, at, format, args...))
 	}
 }
 

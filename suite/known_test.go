@@ -31,7 +31,8 @@ func TestKnownIdentities(t *testing.T) {
 	}
 }
 
-// What is known is not computed: a wrong identity is believed, and so is what a variant states.
+// What is known is not computed: a wrong identity is believed, and so is what a variant states. A document whose identity
+// is known is not held against its schema.
 func TestKnownIdentitiesAreBelieved(t *testing.T) {
 	f := loadFixture(t, "valid/opa")
 	graph, _ := f.validate(t)
@@ -39,8 +40,10 @@ func TestKnownIdentitiesAreBelieved(t *testing.T) {
 	known[profilePath] = digest.FromString("something else")
 	path := "tool-providers/opa/1.0.0/tool-provider.json"
 	f.replace(t, path, digestAfter(t, f, path, `"variantDigest"`), digest.FromString("a variant").String())
+	f.replace(t, manifestPath, `"name"`, `"extra": 1, "name"`)
 	_, report, err := suite.ValidateKnown(t.Context(), f.index(), content.DefaultLimits(), known)
 	require.NoError(t, err)
 	require.Contains(t, broken(report), "id-document agentsuite.json/buildProfiles/0/digest")
+	require.NotContains(t, broken(report), "json-unknown-member agentsuite.json/extra")
 	require.NotContains(t, broken(report), "id-variant "+path+"/variants/0/variantDigest")
 }

@@ -249,7 +249,7 @@ func (v *validation) excused(path string) bool {
 	return false
 }
 
-// read parses a document, holds it against its schema and computes its identity unless that is known.
+// read parses a document, and unless its identity is known holds it against its schema and computes that.
 func (d *document) read(mediaType string, known digest.Digest, f *findings) {
 	tree, problems := strictjson.Parse(d.path, d.text, d.limits)
 	d.tree = tree
@@ -258,10 +258,12 @@ func (d *document) read(mediaType string, known digest.Digest, f *findings) {
 		d.broken = true
 		return
 	}
-	if d.digest = known; d.digest == "" && len(problems) == 0 {
-		d.digest, _ = tree.Digest()
+	if d.digest = known; known == "" {
+		if len(problems) == 0 {
+			d.digest, _ = tree.Digest()
+		}
+		problems = append(problems, schema.Check(tree, mediaType)...)
 	}
-	problems = append(problems, schema.Check(tree, mediaType)...)
 	for _, p := range problems {
 		d.faults = append(d.faults, p.Pointer)
 		// A document of another kind, or with more faults than are listed, says nothing reliable.

@@ -22,8 +22,9 @@ func Validate(ctx context.Context, x *content.Index, limits content.Limits) (*Gr
 }
 
 // ValidateKnown is [Validate] for content that a Validate in another process found to be valid, and whose
-// graph had these identities. To compute them is most of what validating costs, so they are believed, as are
-// those that variants state; everything else is checked again.
+// graph had these identities. Computing them and compiling the schemas is most of what validating costs, so it
+// believes them, those that variants state, and that the documents follow their schemas. Everything else is
+// checked again.
 func ValidateKnown(ctx context.Context, x *content.Index, limits content.Limits, known Identities) (*Graph, *Report, error) {
 	v := newValidation(x, limits)
 	v.known = known

@@ -16,10 +16,12 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	// A client ends the session by closing our standard input, or by a signal;
 	// neither is a failure.
-	if err := newServer(time.Now).Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
+	err := newServer(time.Now).Run(ctx, &mcp.StdioTransport{})
+	interrupted := ctx.Err() != nil
+	stop()
+	if err != nil && !interrupted {
 		fmt.Fprintln(os.Stderr, "datetime:", err)
 		os.Exit(1)
 	}

@@ -246,12 +246,12 @@ func TestProviderSeesOnlyWhatItDeclares(t *testing.T) {
 	}, object{"name": "environment"}))
 	got := harnessRun(t, root, map[string]string{"REGION": "north", "PATH": "/host", "HOME": "/root"}, "call", "environment")
 	require.Zero(t, got.status, got.stderr)
-	require.Equal(t, `{"environment":["REGION=north","PATH=/opt/probe/bin:/usr/bin"]}`, strings.TrimSpace(got.stdout))
+	require.JSONEq(t, `{"environment":["REGION=north","PATH=/opt/probe/bin:/usr/bin"]}`, got.stdout)
 
 	// Without any declaration, nothing passes; nil would mean everything.
 	root = writeImage(t, oneProvider("good", object{"name": "environment"}))
 	got = harnessRun(t, root, map[string]string{"REGION": "north"}, "call", "environment")
-	require.Equal(t, `{"environment":[]}`, strings.TrimSpace(got.stdout), got.stderr)
+	require.JSONEq(t, `{"environment":[]}`, got.stdout, got.stderr)
 }
 
 func TestMissingRequiredVariableIsNamed(t *testing.T) {

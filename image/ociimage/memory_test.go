@@ -35,7 +35,6 @@ func TestMemoryOfHeaders(t *testing.T) {
 		entries = append(entries, e)
 	}
 	i := openImage(t, ociimage.Options{}, layers{entries})
-	entries = nil
 	before := heap()
 	got, err := i.Flatten(t.Context(), ociimage.Keep{})
 	require.NoError(t, err)

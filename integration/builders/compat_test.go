@@ -114,7 +114,7 @@ func TestOldBuildKits(t *testing.T) {
 				for _, img := range got.Images {
 					found := statements(t, got, img) // a provenance has another format on each
 					require.Len(t, found[predicateBinding], 1)
-					require.Equal(t, 2, len(img.Attestations.Layers))
+					require.Len(t, img.Attestations.Layers, 2)
 				}
 			}
 			layout := filepath.Join(t.TempDir(), "layout")

@@ -51,13 +51,13 @@ func readJSON(t *testing.T, path string, into any) {
 }
 
 // edit replaces text in a file of a suite; the old text must be there.
-func edit(t *testing.T, dir, name, old, new string) {
+func edit(t *testing.T, dir, name, from, to string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(data), old, name)
-	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(data), old, new)), 0o644))
+	require.Contains(t, string(data), from, name)
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(data), from, to)), 0o644))
 }
 
 // lines are the lines of a text that hold a word.

@@ -34,9 +34,30 @@ func TestBadInput(t *testing.T) {
 		{
 			name: "unknown member",
 			spoil: func(t *testing.T, dir string) {
-				edit(t, dir, "agents/clock.json", `"model": {`, `"modle": 1, "model": {`)
+				edit(t, dir, "agents/clock.json", `"model": {`, `"modelo": 1, "model": {`)
 			},
-			want: []string{"agents/clock.json:", "json (AS-JSON-001)", "modle", ">>>"},
+			want: []string{"agents/clock.json:", "json (AS-JSON-001)", "modelo", ">>>"},
+		},
+		{
+			name: "escape sequences",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "agents/clock.json", `"model": {`, "\"x\u202e\u009b31m\": \"\x1b]0;owned\a\", \"model\": {")
+			},
+			want: []string{"agents/clock.json:", "json (AS-JSON-001)", ">>>", `\u001b]0;owned\u0007`},
+		},
+		{
+			name: "millions of lines",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "agents/clock.json", `"model": {`, strings.Repeat("\n", 3_000_000)+`"modelo": 1, "model": {`)
+			},
+			want: []string{"agents/clock.json:", "json (AS-JSON-001)", "modelo"},
+		},
+		{
+			name: "credential in the wrong place",
+			spoil: func(t *testing.T, dir string) {
+				edit(t, dir, "agents/clock.json", `"model": {`, `"ghp_`+strings.Repeat("s3cr3t", 6)+`": 1, "model": {`)
+			},
+			want: []string{"agents/clock.json:", "json (AS-JSON-001)", "(a GitHub token, not shown)"},
 		},
 		{
 			name: "missing payload file",
@@ -140,6 +161,9 @@ func TestBadInput(t *testing.T) {
 				require.Contains(t, out.Stderr, want)
 			}
 			require.NotContains(t, out.Stderr, "panic")
+			for _, hostile := range []string{"\x1b]", "\a", "\u009b", "\u202e", "s3cr3t"} {
+				require.NotContains(t, out.Stderr, hostile)
+			}
 			require.Len(t, lines(out.Stderr, "ERROR: failed to build"), 1, out.Stderr)
 			require.False(t, pushed(t, name), "nothing may be pushed")
 		})

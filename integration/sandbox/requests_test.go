@@ -56,7 +56,7 @@ func TestCalls(t *testing.T) {
 	t.Run("check of a bad suite", func(t *testing.T) {
 		dir := example.Clone(t)
 		edit(t, dir, "instructions/clock.md", "time", "hour")
-		edit(t, dir, "tool-providers/datetime/1.0.0/tool-provider.json", `"protocol"`, `"protocl"`)
+		edit(t, dir, "tool-providers/datetime/1.0.0/tool-provider.json", `"protocol"`, `"protokol"`)
 		out, err := b.Build(t, dir, "--check")
 		require.Error(t, err)
 		text := out.Stdout + out.Stderr

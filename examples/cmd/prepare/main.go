@@ -37,7 +37,6 @@ var platforms = []platform{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var out string
 	cmd := &cobra.Command{
 		Use:   "prepare",
@@ -61,7 +60,9 @@ func main() {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "directory to write datetime/ and images/ into (default: build/examples of the repository)")
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	err := cmd.ExecuteContext(ctx)
+	stop()
+	if err != nil {
 		os.Exit(1)
 	}
 }

@@ -88,7 +88,7 @@ func TestPrepareIsReproducible(t *testing.T) {
 	delete(want, ".")
 	delete(got, ".")
 	for path := range want {
-		require.True(t, want[path] == got[path], "%s differs", path)
+		require.Equal(t, want[path], got[path], path)
 	}
 	require.Len(t, got, len(want))
 
@@ -100,7 +100,7 @@ func TestPrepareIsReproducible(t *testing.T) {
 		require.Equal(t, "-rwxr-xr-x", want[executable][:10])
 		file, err := elf.Open(filepath.Join(first, executable))
 		require.NoError(t, err)
-		defer file.Close()
+		require.NoError(t, file.Close())
 		for _, program := range file.Progs {
 			require.NotContains(t, []elf.ProgType{elf.PT_INTERP, elf.PT_DYNAMIC}, program.Type, "%s is not static", executable)
 		}

@@ -89,8 +89,10 @@ func TestCheckOfHostileFiles(t *testing.T) {
 				facts, ok := tt.objects[p]
 				return Entry{Type: content.File, Mode: 0o755, Facts: &facts}, ok
 			}
-			start := time.Now()
-			findings, err := Check(t.Context(), Subject{
+			// Far more than it takes; what costs the product of two lists takes for ever.
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			findings, err := Check(ctx, Subject{
 				Platform: suite.Platforms()[0], Final: lookup, Base: lookup, Files: tt.files,
 				Bundles: []Bundle{{Component: "x@1.0.0", Objects: tt.objects, Runtime: suite.RuntimeNeeds{ABI: abiGNU}}},
 			})
@@ -98,7 +100,6 @@ func TestCheckOfHostileFiles(t *testing.T) {
 				require.ErrorIs(t, err, errTooManyLookups)
 			}
 			require.LessOrEqual(t, len(findings), maxFindings)
-			require.Less(t, time.Since(start), time.Minute)
 		})
 	}
 }

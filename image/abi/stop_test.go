@@ -62,7 +62,7 @@ func TestCheckOfHostileFiles(t *testing.T) {
 	deep := strings.Repeat("d/", 1800)
 	chain := map[string]Facts{}
 	for i := range 200 {
-		chain[fmt.Sprintf("lib/%d", i)] = Facts{ELF: &ELF{Machine: "amd64", Executable: i == 0, Needed: []string{fmt.Sprintf("/lib/%d", i+1)}, RPath: list(8000, "/r/%d")}}
+		chain[fmt.Sprintf("lib/%d", i)] = Facts{ELF: &ELF{Machine: "amd64", Executable: i == 0, Needed: []string{fmt.Sprintf("/lib/%d", i+1)}, RPath: list(2000, "/r/%d")}}
 	}
 	versions := map[string]Facts{"lib/libv.so": {ELF: &ELF{Machine: "amd64", Soname: "libv.so", Defines: list(10_000, "D_%d")}}}
 	for i := range 30 {

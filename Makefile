@@ -57,7 +57,7 @@ race: ## unit tests with the race detector, which needs a C compiler
 	@$(call each-module,CGO_ENABLED=1 go test -race -timeout 20m ./...)
 
 .PHONY: integration
-integration: tools programs ## integration tests alone, as root
+integration: tools programs rootfs ## integration tests alone, as root
 	go test -tags integration -count=1 -timeout 30m ./integration/...
 
 .PHONY: compat

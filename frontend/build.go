@@ -40,6 +40,8 @@ type build struct {
 	contexts    []image.Context
 	executable  agentllb.Executable
 	constraints []llb.ConstraintsOpt
+	// warnings delivers lists of warnings, one after the other.
+	warnings errgroup.Group
 }
 
 func run(ctx context.Context, c client.Client, find executableFunc) (*client.Result, error) {
@@ -50,6 +52,7 @@ func run(ctx context.Context, c client.Client, find executableFunc) (*client.Res
 	if result, ok, err := b.docker.HandleSubrequest(ctx, b.requests()); ok || err != nil {
 		return result, err
 	}
+	defer func() { _ = b.warnings.Wait() }()
 	s, err := b.checkedSource(ctx)
 	if err != nil {
 		return nil, err
@@ -98,6 +101,7 @@ func newBuild(ctx context.Context, c client.Client, find executableFunc) (*build
 		contexts:   namedContexts(docker.BuildOpts().Opts),
 		executable: executable,
 	}
+	b.warnings.SetLimit(1)
 	if options.noCache {
 		b.constraints = append(b.constraints, llb.IgnoreCache)
 	}

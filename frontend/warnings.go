@@ -9,21 +9,25 @@ import (
 	"github.com/agentsuite/agentsuite-llb/suite/problem"
 )
 
-// warn shows warnings beside the progress of a build. A warning that cannot be delivered is no reason to
-// fail the build.
+// warn shows warnings beside the progress of a build, in their order and without keeping the build waiting.
+// A warning that cannot be delivered is no reason to fail the build.
 func (b *build) warn(ctx context.Context, s *source, warnings []problem.Warning) {
-	excerpts := newExcerpts(s.index, s.report)
-	for _, w := range warnings {
-		opts := client.WarnOpts{
-			Level:  1,
-			Detail: [][]byte{[]byte(w.Rule.Description)},
-			URL:    w.Rule.URL(),
+	ctx = context.WithoutCancel(ctx) // what wants to warn may have ended before it is done
+	b.warnings.Go(func() error {
+		excerpts := newExcerpts(s.index, s.report)
+		for _, w := range warnings {
+			opts := client.WarnOpts{
+				Level:  1,
+				Detail: [][]byte{[]byte(w.Rule.Description)},
+				URL:    w.Rule.URL(),
+			}
+			if at := excerpts.at(w.Place); at != nil {
+				opts.SourceInfo, opts.Range = at.Info, at.Ranges
+			}
+			_ = b.solver.client.Warn(ctx, s.vertex, w.String(), opts)
 		}
-		if at := excerpts.at(w.Place); at != nil {
-			opts.SourceInfo, opts.Range = at.Info, at.Ranges
-		}
-		_ = b.solver.client.Warn(ctx, s.vertex, w.String(), opts)
-	}
+		return nil
+	})
 }
 
 // buildWarnings are what only a frontend can see: how it was named, and what it was given.

@@ -60,11 +60,11 @@ func prose(random *rand.Rand, size int) string {
 	return text.String()[:size]
 }
 
-// changeFile changes one payload file below each of dirs, in the same way.
+// changeFile gives one payload file below each of dirs other contents, the same for the same edition.
 func changeFile(tb testing.TB, edition int, dirs ...string) {
 	tb.Helper()
 	for _, dir := range dirs {
-		writeFile(tb, dir, payloadFile(providers-1, 0), 0o644, fmt.Sprintf("edition = %d\n", edition))
+		writeFile(tb, dir, payloadFile(providers-1, 0), 0o644, prose(rand.New(rand.NewPCG(3, uint64(edition))), meanBytesOfFile))
 	}
 }
 
